@@ -1,0 +1,1 @@
+"""The pure core: synchronous, typed, deterministic; no I/O, no clock, no environment."""

@@ -1,0 +1,93 @@
+"""Every setting there is, once: its type, its default, its range and what it means."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+Mode = Literal["observe"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+Port = Annotated[int, Meta(ge=0, le=65535)]
+Seconds = Annotated[float, Meta(gt=0)]
+Count = Annotated[int, Meta(ge=1)]
+
+
+class ServerSettings(Struct, frozen=True, kw_only=True):
+    """The daemon's own socket and what it lets in."""
+
+    host: Annotated[str, Meta(description="Address to listen on. Only loopback addresses are allowed.")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[Port, Meta(description="Port to listen on; 0 picks a free one.")] = 8484
+    body_limit_bytes: Annotated[Count, Meta(description="Largest request body that is let in.")] = (
+        64 * 1024 * 1024
+    )
+    header_timeout_s: Annotated[Seconds, Meta(description="Longest wait for a request's headers.")] = 30.0
+    body_timeout_s: Annotated[Seconds, Meta(description="Longest pause inside a request body.")] = 60.0
+    keep_alive_s: Annotated[Seconds, Meta(description="How long an idle client connection stays open.")] = (
+        120.0
+    )
+    max_connections: Annotated[
+        Count, Meta(description="Client connections at once; more are refused with 503.")
+    ] = 2000
+    drain_timeout_s: Annotated[
+        Seconds, Meta(description="How long open answers may finish after SIGTERM.")
+    ] = 30.0
+
+
+class UpstreamSettings(Struct, frozen=True, kw_only=True):
+    """How providers are reached."""
+
+    connect_timeout_s: Annotated[
+        Seconds, Meta(description="Longest wait for a connection to a provider.")
+    ] = 15.0
+    idle_timeout_s: Annotated[
+        Seconds, Meta(description="Longest silence of a provider inside one answer.")
+    ] = 600.0
+    connections: Annotated[Count, Meta(description="Connections to providers at once.")] = 512
+    keep_alive_s: Annotated[Seconds, Meta(description="How long an idle provider connection is kept.")] = 60.0
+    use_proxy_environment: Annotated[
+        bool, Meta(description="Reach providers through HTTPS_PROXY and its kin when they are set.")
+    ] = True
+
+
+class AccountingSettings(Struct, frozen=True, kw_only=True):
+    """What is counted beside the relay."""
+
+    enabled: Annotated[bool, Meta(description="Account for requests. Off relays only and records usage.")] = (
+        True
+    )
+    estimator: Annotated[
+        Literal["wire-v1", "o200k-base-v1", "chars-v1"],
+        Meta(description="The estimator behind live figures."),
+    ] = "wire-v1"
+    queue_bytes: Annotated[
+        Count, Meta(description="Bodies waiting to be accounted for; past that only usage is recorded.")
+    ] = 256 * 1024 * 1024
+
+
+class StoreSettings(Struct, frozen=True, kw_only=True):
+    """Where records are kept and for how long."""
+
+    url: Annotated[str, Meta(description="`sqlite` (a file in the data directory) or `memory`.")] = "sqlite"
+    keep_days: Annotated[Count, Meta(description="Calls and events older than this are pruned.")] = 90
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """All settings. `upstreams` maps a dialect to the root of its provider."""
+
+    mode: Annotated[Mode, Meta(description="`observe` relays byte for byte and accounts beside it.")] = (
+        "observe"
+    )
+    data_dir: Annotated[str, Meta(description="Folder of the database. Empty: $XDG_DATA_HOME/ullage.")] = ""
+    log_level: Annotated[LogLevel, Meta(description="How much the daemon says on standard error.")] = "info"
+    server: ServerSettings = field(default_factory=ServerSettings)
+    upstreams: Annotated[
+        dict[str, str],
+        Meta(description="Provider root per dialect; see `ullage config show` for the defaults."),
+    ] = field(default_factory=dict)
+    upstream: UpstreamSettings = field(default_factory=UpstreamSettings)
+    accounting: AccountingSettings = field(default_factory=AccountingSettings)
+    store: StoreSettings = field(default_factory=StoreSettings)

@@ -1,0 +1,113 @@
+"""The interface of a store and the records it keeps. Records hold metadata only: numbers, ids, names, hashes, reasons."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+
+class SessionRecord(Struct, frozen=True, kw_only=True):
+    """One session of one client as the gateway sees it. Times are epoch milliseconds.
+
+    `identity` says how the id was found: `header` (ours), `client` (the client's own id) or `fingerprint`.
+    `parent` is the session a branch or sub-agent came from.
+    """
+
+    id: str
+    client: str
+    client_version: str | None = None
+    identity: str
+    agent: str | None = None
+    parent: str | None = None
+    started_ms: int
+    last_ms: int
+    calls: int = 0
+    provider: str | None = None
+    model: str | None = None
+
+
+class CallRecord(Struct, frozen=True, kw_only=True):
+    """One provider request: the observer's manifest (planner.md 25, metadata only).
+
+    `kind`: `conversation`, or the helper's name (`title`, `compaction`, `count_tokens`, …). `outcome`: `ok`, `error`, `cut`
+    (upstream broke), `left` (client left), `unparsed`. `breakdown` is the context report (interface.md 3) without content.
+    `usage` has the disjoint names of docs/decisions/0001. Sizes in bytes, times in milliseconds.
+    """
+
+    id: str
+    session: str
+    created_ms: int
+    dialect: str
+    kind: str
+    path: str
+    provider: str
+    model: str | None
+    answered_by: str | None = None
+    status: int | None = None
+    outcome: str
+    streamed: bool = False
+    request_bytes: int = 0
+    answer_bytes: int = 0
+    first_byte_ms: float | None = None
+    duration_ms: float | None = None
+    stop_reason: str | None = None
+    tool_calls: tuple[str, ...] = ()
+    estimator: str | None = None
+    estimated_input_tokens: int | None = None
+    usage: dict[str, Any] | None = None
+    breakdown: dict[str, Any] | None = None
+    prefix_messages: int | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class EventRecord(Struct, frozen=True, kw_only=True):
+    """Something that happened: `branch`, `rewrite`, `compaction`, `model_switch`, `store_recovered`, … with plain details."""
+
+    created_ms: int
+    kind: str
+    session: str | None = None
+    call: str | None = None
+    details: dict[str, Any] = {}
+
+
+class Store(Protocol):
+    """Synchronous, safe to use from any thread. Writes return at once and are made durable by one writer in groups.
+
+    A write never raises for a full disk or a locked file: the record stays queued (bounded) and is tried again; `problems()`
+    says what went wrong. Reads raise `StoreError`. A call or session written twice under one id is replaced by the newer record.
+    """
+
+    def put_session(self, record: SessionRecord) -> None: ...
+
+    def put_call(self, record: CallRecord) -> None: ...
+
+    def put_event(self, record: EventRecord) -> None: ...
+
+    def flush(self, timeout_s: float = 5.0) -> bool:
+        """Waits until everything written before the call is durable. False if that did not happen in time."""
+        ...
+
+    def sessions(self, *, limit: int = 50) -> list[SessionRecord]:
+        """Newest activity first."""
+        ...
+
+    def find_session(self, session_id: str) -> SessionRecord | None: ...
+
+    def calls(
+        self, session_id: str | None = None, *, kind: str | None = None, limit: int = 50
+    ) -> list[CallRecord]:
+        """Newest first; `kind` filters."""
+        ...
+
+    def find_call(self, call_id: str) -> CallRecord | None: ...
+
+    def events(self, session_id: str | None = None, *, limit: int = 100) -> list[EventRecord]:
+        """Newest first."""
+        ...
+
+    def problems(self) -> tuple[str, ...]:
+        """Sentences for `doctor` and the log: a file moved aside, writes waiting, records dropped with their number."""
+        ...
+
+    def close(self, timeout_s: float = 5.0) -> None: ...
