@@ -17,35 +17,21 @@ Count = Annotated[int, Meta(ge=1)]
 class ServerSettings(Struct, frozen=True, kw_only=True):
     """The daemon's own socket and what it lets in."""
 
-    host: Annotated[str, Meta(description="Address to listen on. Only loopback addresses are allowed.")] = (
-        "127.0.0.1"
-    )
+    host: Annotated[str, Meta(description="Address to listen on. Only loopback addresses are allowed.")] = "127.0.0.1"
     port: Annotated[Port, Meta(description="Port to listen on; 0 picks a free one.")] = 8484
-    body_limit_bytes: Annotated[Count, Meta(description="Largest request body that is let in.")] = (
-        64 * 1024 * 1024
-    )
+    body_limit_bytes: Annotated[Count, Meta(description="Largest request body that is let in.")] = 64 * 1024 * 1024
     header_timeout_s: Annotated[Seconds, Meta(description="Longest wait for a request's headers.")] = 30.0
     body_timeout_s: Annotated[Seconds, Meta(description="Longest pause inside a request body.")] = 60.0
-    keep_alive_s: Annotated[Seconds, Meta(description="How long an idle client connection stays open.")] = (
-        120.0
-    )
-    max_connections: Annotated[
-        Count, Meta(description="Client connections at once; more are refused with 503.")
-    ] = 2000
-    drain_timeout_s: Annotated[
-        Seconds, Meta(description="How long open answers may finish after SIGTERM.")
-    ] = 30.0
+    keep_alive_s: Annotated[Seconds, Meta(description="How long an idle client connection stays open.")] = 120.0
+    max_connections: Annotated[Count, Meta(description="Client connections at once; more are refused with 503.")] = 2000
+    drain_timeout_s: Annotated[Seconds, Meta(description="How long open answers may finish after SIGTERM.")] = 30.0
 
 
 class UpstreamSettings(Struct, frozen=True, kw_only=True):
     """How providers are reached."""
 
-    connect_timeout_s: Annotated[
-        Seconds, Meta(description="Longest wait for a connection to a provider.")
-    ] = 15.0
-    idle_timeout_s: Annotated[
-        Seconds, Meta(description="Longest silence of a provider inside one answer.")
-    ] = 600.0
+    connect_timeout_s: Annotated[Seconds, Meta(description="Longest wait for a connection to a provider.")] = 15.0
+    idle_timeout_s: Annotated[Seconds, Meta(description="Longest silence of a provider inside one answer.")] = 600.0
     connections: Annotated[Count, Meta(description="Connections to providers at once.")] = 512
     keep_alive_s: Annotated[Seconds, Meta(description="How long an idle provider connection is kept.")] = 60.0
     use_proxy_environment: Annotated[
@@ -56,9 +42,7 @@ class UpstreamSettings(Struct, frozen=True, kw_only=True):
 class AccountingSettings(Struct, frozen=True, kw_only=True):
     """What is counted beside the relay."""
 
-    enabled: Annotated[bool, Meta(description="Account for requests. Off relays only and records usage.")] = (
-        True
-    )
+    enabled: Annotated[bool, Meta(description="Account for requests. Off relays only and records usage.")] = True
     estimator: Annotated[
         Literal["wire-v1", "o200k-base-v1", "chars-v1"],
         Meta(description="The estimator behind live figures."),
@@ -78,9 +62,7 @@ class StoreSettings(Struct, frozen=True, kw_only=True):
 class Settings(Struct, frozen=True, kw_only=True):
     """All settings. `upstreams` maps a dialect to the root of its provider."""
 
-    mode: Annotated[Mode, Meta(description="`observe` relays byte for byte and accounts beside it.")] = (
-        "observe"
-    )
+    mode: Annotated[Mode, Meta(description="`observe` relays byte for byte and accounts beside it.")] = "observe"
     data_dir: Annotated[str, Meta(description="Folder of the database. Empty: $XDG_DATA_HOME/ullage.")] = ""
     log_level: Annotated[LogLevel, Meta(description="How much the daemon says on standard error.")] = "info"
     server: ServerSettings = field(default_factory=ServerSettings)

@@ -7,9 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
-PartKind = Literal[
-    "text", "thinking", "tool_call", "tool_result", "image", "document", "audio", "video", "other"
-]
+PartKind = Literal["text", "thinking", "tool_call", "tool_result", "image", "document", "audio", "video", "other"]
 MediaKind = Literal["image", "document", "audio", "video"]
 ToolKind = Literal["function", "custom", "namespace", "hosted"]
 
