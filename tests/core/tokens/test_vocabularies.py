@@ -13,7 +13,8 @@ from ullage.core.tokens.vocabularies import _BOUNDARIES, Vocabulary, cut
 # Fragments that meet at every kind of border a pre-tokenizer knows, cut as finely as the rule allows.
 fragments = st.sampled_from(
     ["a", "B", "word", "it's", "I'LL", "'", "''s", "7", "2024", "1234567", " ", "  ", "\t", "\n", "\r\n", "\n\n\n", "/",
-     "//\n/",     "{", '":"', "...", "-", "_", "—", "é", "e\u0301", "ß", "中文", "の", "\u00a0", "\u3000", "\x1c", "\x85", "\u2028", "\N{GRINNING FACE}",
+     "//\n/", "{", '":"', "...", "-", "_", "—", "é", "e\u0301", "ß", "中文", "の", "\u00a0", "\u3000",
+     "\x1c", "\x85", "\u2028", "\N{GRINNING FACE}",
      "\u200d", "<|endoftext|>", "</s>", "<bos>", "[INST]", "x = 1;", "١٢", "א"]
 )  # fmt: skip
 texts = st.one_of(st.lists(fragments, max_size=40).map("".join), st.text(max_size=60))
