@@ -1,0 +1,73 @@
+"""Which question a path asks of a provider."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from msgspec import Struct
+
+from ullage.core.wire import Dialect
+
+RouteKind = Literal["generate", "count", "models", "model", "response", "upgrade", "hello", "unknown"]
+
+
+class Route(Struct, frozen=True, kw_only=True):
+    """A path understood. For Gemini the path also holds the model and whether to stream; `name` is a model or response id."""
+
+    kind: RouteKind
+    dialect: Dialect = "openai-chat"
+    model: str | None = None
+    stream: bool | None = None
+    name: str = ""
+
+
+_DOUBLED = re.compile(r"^(/v1|/v1beta)(?:\1)+(?=/)")
+_GEMINI = re.compile(
+    r"^/(?:v1|v1beta)/(?:models|tunedModels)/(?P<model>.+):"
+    r"(?P<verb>generateContent|streamGenerateContent|countTokens)$"
+)
+_POST: dict[str, Route] = {
+    "/v1/chat/completions": Route(kind="generate", dialect="openai-chat"),
+    "/v1/responses": Route(kind="generate", dialect="openai-responses"),
+    "/v1/messages": Route(kind="generate", dialect="anthropic"),
+    "/v1/messages/count_tokens": Route(kind="count", dialect="anthropic"),
+}
+
+
+def find_route(method: str, path: str, headers: dict[str, str]) -> Route:
+    """The route of a request; `path` without its query, `headers` by lower-case name. A doubled prefix is accepted."""
+    path = _DOUBLED.sub(r"\1", path)
+    if method == "POST":
+        return _POST.get(path) or _find_gemini(path)
+    if method not in ("GET", "HEAD"):
+        return Route(kind="unknown")
+    if path == "/api/hello":
+        return Route(kind="hello", dialect="anthropic")
+    if path == "/v1/responses":
+        return Route(kind="upgrade", dialect="openai-responses")
+    if path.startswith("/v1/responses/"):
+        return Route(kind="response", dialect="openai-responses", name=path.removeprefix("/v1/responses/"))
+    return _find_models(path, headers)
+
+
+def _find_gemini(path: str) -> Route:
+    match = _GEMINI.match(path)
+    if match is None:
+        return Route(kind="unknown")
+    verb = match["verb"]
+    kind: RouteKind = "count" if verb == "countTokens" else "generate"
+    return Route(kind=kind, dialect="gemini", model=match["model"], stream=verb == "streamGenerateContent")
+
+
+def _find_models(path: str, headers: dict[str, str]) -> Route:
+    """One path serves three kinds of client, told apart by their headers (clients specification, section 2)."""
+    prefix, _, name = path.partition("/models")
+    if prefix not in ("/v1", "/v1beta") or not (name == "" or name.startswith("/")):
+        return Route(kind="unknown")
+    dialect: Dialect = "openai-chat"
+    if "anthropic-version" in headers:
+        dialect = "anthropic"
+    elif prefix == "/v1beta" or "x-goog-api-key" in headers:
+        dialect = "gemini"
+    return Route(kind="model" if name else "models", dialect=dialect, name=name.removeprefix("/"))
