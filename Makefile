@@ -1,0 +1,60 @@
+# Each target is one line; longer ones call a small file in scripts/. `make help` prints them.
+VENV := .venv
+BIN := $(VENV)/bin
+T ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast check fix golden reference bench bench-report lock shape clients wheel-test clean
+
+help: ## print this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+$(VENV)/.run: requirements.lock pyproject.toml scripts/setup
+	@sh scripts/setup run
+
+$(VENV)/.dev: requirements-dev.lock pyproject.toml scripts/setup
+	@sh scripts/setup dev
+
+setup: $(VENV)/.dev ## make one environment from the lock file
+
+demo: $(VENV)/.run ## set up, then the main job without keys or network
+	@$(BIN)/ullage demo
+
+test: $(VENV)/.dev ## set up, then everything that the README promises; T=path for a part
+	@sh scripts/test $(T)
+
+test-fast: $(VENV)/.dev ## the quick layers only
+	@$(BIN)/pytest -m "not slow" $(T)
+
+check: $(VENV)/.dev ## format, lint, types, layer contract, structure of the docs
+	@sh scripts/check
+
+fix: $(VENV)/.dev ## repair what can be repaired
+	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format -q .
+
+golden: $(VENV)/.dev ## rewrite golden files; read the diff before it is committed
+	@UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/golden tests/cli
+
+reference: $(VENV)/.dev ## rewrite the generated pages of the manual
+	@$(BIN)/python scripts/settings_reference.py --write && $(BIN)/python scripts/cli_reference.py --write
+
+bench: $(VENV)/.dev ## the benchmark tables, ours against a named floor in the same run
+	@sh scripts/bench
+
+lock: ## rewrite the lock files (needs uv)
+	@sh scripts/lock
+
+shape: $(VENV)/.dev ## figures about our own tree: longest functions, largest modules
+	@$(BIN)/python scripts/shape.py
+
+clients: ## install the real clients that the conformance tests drive (needs npm)
+	@sh scripts/clients/install
+
+try-%: $(VENV)/.dev ## one prompt of a real client through the gateway: try-claude-code, try-codex, try-pi, ...
+	@$(BIN)/python scripts/try_client.py $*
+
+wheel-test: $(VENV)/.dev ## build the wheel, install it into an empty environment, start it
+	@sh scripts/wheel-test
+
+clean: ## remove the environment and every cache
+	@rm -rf $(VENV) .clients build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
