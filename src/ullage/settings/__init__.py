@@ -1,1 +1,40 @@
-"""TODO"""
+"""All settings: their records, the layers they come from, and the paths they decide. The only reader of the environment."""
+
+from .catalog import Setting, catalog, sections
+from .load import Loaded, check_file, debug_wanted, environment, load_settings
+from .paths import Paths
+from .provenance import Problem, Source
+from .records import AccountingSettings, ServerSettings, Settings, StoreSettings, UpstreamSettings
+from .upstreams import (
+    DEFAULT_UPSTREAMS,
+    is_loopback,
+    is_own_address,
+    parse_upstream_flag,
+    provider_root,
+    resolve_upstreams,
+)
+
+__all__ = [
+    "DEFAULT_UPSTREAMS",
+    "AccountingSettings",
+    "Loaded",
+    "Paths",
+    "Problem",
+    "ServerSettings",
+    "Setting",
+    "Settings",
+    "Source",
+    "StoreSettings",
+    "UpstreamSettings",
+    "catalog",
+    "check_file",
+    "debug_wanted",
+    "environment",
+    "is_loopback",
+    "is_own_address",
+    "load_settings",
+    "parse_upstream_flag",
+    "provider_root",
+    "resolve_upstreams",
+    "sections",
+]

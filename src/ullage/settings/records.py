@@ -10,8 +10,11 @@ Mode = Literal["observe"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
-Seconds = Annotated[float, Meta(gt=0)]
-Count = Annotated[int, Meta(ge=1)]
+# The upper bounds keep arithmetic with times and sizes in range; nobody needs to come near them.
+Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+Days = Annotated[int, Meta(ge=1, le=36_500)]
+Connections = Annotated[int, Meta(ge=1, le=65_535)]
+Bytes = Annotated[int, Meta(ge=1, le=1 << 40)]
 
 
 class ServerSettings(Struct, frozen=True, kw_only=True):
@@ -19,11 +22,13 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
 
     host: Annotated[str, Meta(description="Address to listen on. Only loopback addresses are allowed.")] = "127.0.0.1"
     port: Annotated[Port, Meta(description="Port to listen on; 0 picks a free one.")] = 8484
-    body_limit_bytes: Annotated[Count, Meta(description="Largest request body that is let in.")] = 64 * 1024 * 1024
+    body_limit_bytes: Annotated[Bytes, Meta(description="Largest request body that is let in.")] = 64 * 1024 * 1024
     header_timeout_s: Annotated[Seconds, Meta(description="Longest wait for a request's headers.")] = 30.0
     body_timeout_s: Annotated[Seconds, Meta(description="Longest pause inside a request body.")] = 60.0
     keep_alive_s: Annotated[Seconds, Meta(description="How long an idle client connection stays open.")] = 120.0
-    max_connections: Annotated[Count, Meta(description="Client connections at once; more are refused with 503.")] = 2000
+    max_connections: Annotated[
+        Connections, Meta(description="Client connections at once; more are refused with 503.")
+    ] = 2000
     drain_timeout_s: Annotated[Seconds, Meta(description="How long open answers may finish after SIGTERM.")] = 30.0
 
 
@@ -32,7 +37,7 @@ class UpstreamSettings(Struct, frozen=True, kw_only=True):
 
     connect_timeout_s: Annotated[Seconds, Meta(description="Longest wait for a connection to a provider.")] = 15.0
     idle_timeout_s: Annotated[Seconds, Meta(description="Longest silence of a provider inside one answer.")] = 600.0
-    connections: Annotated[Count, Meta(description="Connections to providers at once.")] = 512
+    connections: Annotated[Connections, Meta(description="Connections to providers at once.")] = 512
     keep_alive_s: Annotated[Seconds, Meta(description="How long an idle provider connection is kept.")] = 60.0
     use_proxy_environment: Annotated[
         bool, Meta(description="Reach providers through HTTPS_PROXY and its kin when they are set.")
@@ -48,7 +53,7 @@ class AccountingSettings(Struct, frozen=True, kw_only=True):
         Meta(description="The estimator behind live figures."),
     ] = "wire-v1"
     queue_bytes: Annotated[
-        Count, Meta(description="Bodies waiting to be accounted for; past that only usage is recorded.")
+        Bytes, Meta(description="Bodies waiting to be accounted for; past that only usage is recorded.")
     ] = 256 * 1024 * 1024
 
 
@@ -56,7 +61,7 @@ class StoreSettings(Struct, frozen=True, kw_only=True):
     """Where records are kept and for how long."""
 
     url: Annotated[str, Meta(description="`sqlite` (a file in the data directory) or `memory`.")] = "sqlite"
-    keep_days: Annotated[Count, Meta(description="Calls and events older than this are pruned.")] = 90
+    keep_days: Annotated[Days, Meta(description="Calls and events older than this are pruned.")] = 90
 
 
 class Settings(Struct, frozen=True, kw_only=True):

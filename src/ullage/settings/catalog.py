@@ -1,0 +1,156 @@
+"""Every setting by its dotted key, read off the records: type, default, meaning, and what is allowed in plain words."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import msgspec
+from msgspec import Struct, inspect
+
+from .records import Settings
+from .upstreams import DEFAULT_UPSTREAMS, SHORT_NAMES, UPSTREAM_NAMES, provider_root
+
+UPSTREAMS = "upstreams"
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """One setting. `allowed` completes the sentence "it must be …"."""
+
+    key: str
+    type: Any
+    default: Any
+    meaning: str
+    allowed: str
+
+    @property
+    def section(self) -> str:
+        """The TOML table the setting is written in; empty at the top."""
+        return self.key.rpartition(".")[0]
+
+    @property
+    def name(self) -> str:
+        return self.key.rpartition(".")[2]
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return "ULLAGE_" + self.key.replace(".", "__").replace("-", "_").upper()
+
+
+@cache
+def catalog() -> dict[str, Setting]:
+    """All settings in the order of the records. `upstreams` has one entry per name it takes."""
+    return {setting.key: setting for setting in (*record_settings(Settings), *upstream_settings())}
+
+
+@cache
+def variables() -> dict[str, str]:
+    """The key that each environment variable sets."""
+    return {setting.variable: setting.key for setting in catalog().values()}
+
+
+def sections() -> dict[str, str]:
+    """Each section's TOML table and what it is about, in the order of the records. The top comes first, under an empty name."""
+    described = {"": "At the top of the file."}
+    for field in msgspec.structs.fields(Settings):
+        kind = inspect.type_info(field.type)
+        if isinstance(kind, inspect.StructType):
+            described[field.name] = (kind.cls.__doc__ or "").strip()
+        elif field.name == UPSTREAMS:
+            described[field.name] = meaning_of(kind)
+    return described
+
+
+def convert(setting: Setting, value: Any, *, lenient: bool) -> Any:
+    """A value as the setting's type; `lenient` reads numbers and truth values from text. Raises `ValueError` with the reason."""
+    try:
+        converted = msgspec.convert(value, setting.type, strict=not lenient)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{setting.key} must be {setting.allowed}, not {shown(value)}.") from error
+    if isinstance(converted, float) and math.isnan(converted):
+        raise ValueError(f"{setting.key} must be {setting.allowed}, not nan.")
+    return provider_root(converted) if setting.section == UPSTREAMS else converted
+
+
+def shown(value: Any) -> str:
+    """A value for a message: as JSON, and cut where it is long."""
+    text = value if isinstance(value, (int, float)) else msgspec.json.encode(value, enc_hook=str).decode()
+    return text if len(text := str(text)) <= 60 else text[:59] + "…"
+
+
+def record_settings(record: type[Struct], prefix: str = "") -> list[Setting]:
+    found: list[Setting] = []
+    for field in msgspec.structs.fields(record):
+        kind = inspect.type_info(field.type)
+        if isinstance(kind, inspect.StructType):
+            found.extend(record_settings(kind.cls, f"{field.name}."))
+        elif field.name != UPSTREAMS:
+            found.append(
+                Setting(
+                    key=prefix + field.name,
+                    type=field.type,
+                    default=field.default,
+                    meaning=meaning_of(kind),
+                    allowed=choices_of(field.type) or allowed_of(kind),
+                )
+            )
+    return found
+
+
+def upstream_settings() -> list[Setting]:
+    return [
+        Setting(
+            key=f"{UPSTREAMS}.{name}",
+            type=str,
+            default=DEFAULT_UPSTREAMS.get(name) if name not in SHORT_NAMES else None,  # type: ignore[call-overload]
+            meaning=upstream_meaning(name),
+            allowed="an http or https address",
+        )
+        for name in UPSTREAM_NAMES
+    ]
+
+
+def upstream_meaning(name: str) -> str:
+    if name in SHORT_NAMES:
+        return "Short for " + " and ".join(f"`{dialect}`" for dialect in SHORT_NAMES[name]) + "."
+    return f"Root of the provider that answers `{name}` requests."
+
+
+def meaning_of(kind: inspect.Type) -> str:
+    if isinstance(kind, inspect.Metadata):
+        return str((kind.extra_json_schema or {}).get("description", ""))
+    return ""
+
+
+def choices_of(annotation: Any) -> str:
+    """The values of a `Literal` in the order they were declared, which `msgspec.inspect` loses; empty for another type."""
+    bare = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    if get_origin(bare) is not Literal:
+        return ""
+    values = get_args(bare)
+    return ("one of " if len(values) > 1 else "") + ", ".join(values)
+
+
+def allowed_of(kind: inspect.Type) -> str:
+    """What a type lets in, in plain words. Raises `TypeError` for a type that no setting has used so far."""
+    match kind:
+        case inspect.Metadata(type=inner):
+            return allowed_of(inner)
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.IntType():
+            return "a whole number" + range_of(kind)
+        case inspect.FloatType():
+            return "a number" + range_of(kind)
+        case inspect.StrType():
+            return "text"
+        case _:
+            raise TypeError(f"no words for {kind}")
+
+
+def range_of(kind: inspect.IntType | inspect.FloatType) -> str:
+    highest = "to" if kind.ge is not None else "and at most"
+    bounds = (("from", kind.ge), ("above", kind.gt), (highest, kind.le))
+    return "".join(f" {word} {bound}" for word, bound in bounds if bound is not None)

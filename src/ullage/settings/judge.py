@@ -1,0 +1,128 @@
+"""Which values of a layer may be used: each entry is judged alone, and left out alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from ullage.core.errors import SettingsError
+
+from .catalog import UPSTREAMS, Setting, catalog, convert, sections, variables
+from .paths import absolute_folder
+from .provenance import Problem, ProblemCode, Source
+from .upstreams import SHORT_NAMES, is_loopback
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .layers import Entry, Layer
+
+# A project belongs to whoever wrote it, so its file may make ullage more careful and nothing else.
+PROJECT_KEYS = frozenset({"mode"})
+
+# Settings whose default is no safe stand-in for a value that cannot be used: see `Problem.blocking`.
+NO_STAND_IN = ("data_dir", "server.host", "store.url", f"{UPSTREAMS}.")
+
+
+class Choice(Struct, frozen=True):
+    """The value that stands for a setting, and where it came from."""
+
+    value: Any
+    source: Source
+
+
+class EntryError(Exception):
+    """An entry cannot be used."""
+
+    def __init__(self, code: ProblemCode, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+
+def judge(layer: Layer, *, home: Path) -> tuple[dict[str, Choice], list[Problem]]:
+    """What the layer sets, upstreams by dialect, and what is wrong with the rest of it."""
+    chosen: dict[str, Choice] = {}
+    problems: list[Problem] = []
+    for entry in layer.entries:
+        try:
+            value = usable(entry, home)
+        except EntryError as refused:
+            problems.append(
+                Problem(
+                    code=refused.code,
+                    key=entry.key,
+                    source=entry.source,
+                    message=refused.message,
+                    hint=refused.hint,
+                    blocking=refused.code != "not_allowed" and entry.key.startswith(NO_STAND_IN),
+                )
+            )
+        else:
+            chosen[entry.key] = Choice(value, entry.source)
+    return spell_out(chosen), problems
+
+
+def spell_out(chosen: dict[str, Choice]) -> dict[str, Choice]:
+    """Short names of upstreams replaced by the dialects they stand for; a dialect's own name in the same layer wins."""
+    spelled = dict(chosen)
+    for name, dialects in SHORT_NAMES.items():
+        short = spelled.pop(f"{UPSTREAMS}.{name}", None)
+        if short is not None:
+            spelled = {f"{UPSTREAMS}.{dialect}": short for dialect in dialects} | spelled
+    return spelled
+
+
+def usable(entry: Entry, home: Path) -> Any:
+    """The entry's value in its setting's type. Raises `EntryError`."""
+    setting = catalog().get(entry.key)
+    if setting is None:
+        raise unknown(entry)
+    if entry.source.kind == "project" and entry.key not in PROJECT_KEYS:
+        raise EntryError("not_allowed", f"a project file may not set {entry.key}", "it belongs in the user's own file")
+    value = converted(setting, entry)
+    if entry.key == "data_dir" and value:
+        return str(absolute_folder(value, home=home, base=entry.base))
+    return loopback(value) if entry.key == "server.host" else value
+
+
+def loopback(host: str) -> str:
+    """A host without the brackets that an address has in a URL. Raises `EntryError` if others could reach it."""
+    if is_loopback(host):
+        return host.strip("[]")
+    raise EntryError("bad_value", f"server.host must be a loopback address, not {host}", "for example 127.0.0.1")
+
+
+def converted(setting: Setting, entry: Entry) -> Any:
+    try:
+        return convert(setting, entry.value, lenient=entry.source.kind == "environment")
+    except ValueError as error:
+        raise EntryError("bad_value", str(error)) from error
+    except SettingsError as error:
+        raise EntryError("bad_value", f"{setting.key}: {error.message}", error.hint) from error
+
+
+def unknown(entry: Entry) -> EntryError:
+    """Why no setting has this key, with the nearest one that exists."""
+    if entry.key in sections():
+        return EntryError(
+            "bad_value", f"{entry.key} is a section, not a value", f"write [{entry.key}] and its keys below it"
+        )
+    if entry.source.kind == "environment":
+        kind, known = "a variable that ullage reads", list(variables())
+    else:
+        kind, known = "a setting", [*catalog(), *filter(None, sections())]
+    nearest = suggest(entry.key, known)
+    return EntryError("unknown_key", f"{entry.key} is not {kind}", f"did you mean {nearest}?" if nearest else "")
+
+
+def suggest(key: str, known: list[str]) -> str | None:
+    """The known key that was most likely meant: one in another section with the same name, else the one spelled most alike."""
+    import difflib  # only when something is wrong: it costs start-up time
+
+    same_name = [name for name in known if name.rpartition(".")[2] == key.rpartition(".")[2]]
+    if len(same_name) == 1:
+        return same_name[0]
+    return next(iter(difflib.get_close_matches(key, known, n=1)), None)
