@@ -1,5 +1,18 @@
 """Where ullage keeps what it learned: one small interface, several stores (docs/decisions/0003-stores.md)."""
 
-from .base import CallRecord, EventRecord, SessionRecord, Store
+from .base import CallRecord, EventRecord, Reader, SessionRecord, Store
+from .memory import MemoryStore
+from .opening import open_reader, open_store
+from .sqlite import SqliteStore
 
-__all__ = ["CallRecord", "EventRecord", "SessionRecord", "Store"]
+__all__ = [
+    "CallRecord",
+    "EventRecord",
+    "MemoryStore",
+    "Reader",
+    "SessionRecord",
+    "SqliteStore",
+    "Store",
+    "open_reader",
+    "open_store",
+]

@@ -71,11 +71,48 @@ class EventRecord(Struct, frozen=True, kw_only=True):
     details: dict[str, Any] = {}
 
 
-class Store(Protocol):
+class Reader(Protocol):
+    """The reading half, safe to use from any thread. Every read raises `StoreError` when the database cannot be used."""
+
+    def sessions(self, *, limit: int = 50) -> list[SessionRecord]:
+        """Newest activity first."""
+        ...
+
+    def find_session(self, session_id: str) -> SessionRecord | None: ...
+
+    def session_ids(self, prefix: str, *, limit: int = 10) -> list[str]:
+        """Ids that begin with `prefix`, in the order of their bytes."""
+        ...
+
+    def calls(self, session_id: str | None = None, *, kind: str | None = None, limit: int = 50) -> list[CallRecord]:
+        """Newest first; `kind` filters."""
+        ...
+
+    def find_call(self, call_id: str) -> CallRecord | None: ...
+
+    def call_ids(self, prefix: str, *, limit: int = 10) -> list[str]:
+        """Ids that begin with `prefix`, in the order of their bytes."""
+        ...
+
+    def events(self, session_id: str | None = None, *, limit: int = 100) -> list[EventRecord]:
+        """Newest first."""
+        ...
+
+    def problems(self) -> tuple[str, ...]:
+        """Sentences for `doctor` and the log: a file moved aside, writes waiting, records dropped with their number."""
+        ...
+
+    def close(self, timeout_s: float = 5.0) -> None:
+        """Writes what waits, for at most `timeout_s`. Closing twice is allowed."""
+        ...
+
+
+class Store(Reader, Protocol):
     """Synchronous, safe to use from any thread. Writes return at once and are made durable by one writer in groups.
 
     A write never raises for a full disk or a locked file: the record stays queued (bounded) and is tried again; `problems()`
-    says what went wrong. Reads raise `StoreError`. A call or session written twice under one id is replaced by the newer record.
+    says what went wrong. A call or session written twice under one id is replaced by the newer record. A record is copied when
+    it is put; it can be read once it is durable.
     """
 
     def put_session(self, record: SessionRecord) -> None: ...
@@ -87,27 +124,3 @@ class Store(Protocol):
     def flush(self, timeout_s: float = 5.0) -> bool:
         """Waits until everything written before the call is durable. False if that did not happen in time."""
         ...
-
-    def sessions(self, *, limit: int = 50) -> list[SessionRecord]:
-        """Newest activity first."""
-        ...
-
-    def find_session(self, session_id: str) -> SessionRecord | None: ...
-
-    def calls(
-        self, session_id: str | None = None, *, kind: str | None = None, limit: int = 50
-    ) -> list[CallRecord]:
-        """Newest first; `kind` filters."""
-        ...
-
-    def find_call(self, call_id: str) -> CallRecord | None: ...
-
-    def events(self, session_id: str | None = None, *, limit: int = 100) -> list[EventRecord]:
-        """Newest first."""
-        ...
-
-    def problems(self) -> tuple[str, ...]:
-        """Sentences for `doctor` and the log: a file moved aside, writes waiting, records dropped with their number."""
-        ...
-
-    def close(self, timeout_s: float = 5.0) -> None: ...

@@ -1,0 +1,124 @@
+"""The store that forgets: the newest records of one process, for `--store memory`, for tests, or in place of a database."""
+
+from __future__ import annotations
+
+import threading
+from typing import Generic
+
+from ullage.core.errors import StoreError
+
+from .base import CallRecord, EventRecord, SessionRecord
+from .encoding import Record, decode, encode
+
+MEMORY_RECORDS = 2000
+"""How many records of each kind are held at least. A call with its report takes some 10 kB: 20 to 25 MB in common use."""
+
+
+class MemoryStore:
+    """Holds the newest `records` of each kind (up to a quarter more); older ones fall out.
+
+    `problems` says why there is no database, when this store stands in for one.
+    """
+
+    def __init__(self, *, records: int = MEMORY_RECORDS, problems: tuple[str, ...] = ()) -> None:
+        self._lock = threading.Lock()
+        self._sessions = _Shelf(SessionRecord, records)
+        self._calls = _Shelf(CallRecord, records)
+        self._events = _Shelf(EventRecord, records)
+        self._event_number = 0
+        self._problems = problems
+        self._closed = False
+
+    def put_session(self, record: SessionRecord) -> None:
+        record, payload = encode(record)
+        with self._lock:
+            self._sessions.put(record.id, record.last_ms, (), payload)
+
+    def put_call(self, record: CallRecord) -> None:
+        record, payload = encode(record)
+        with self._lock:
+            self._calls.put(record.id, record.created_ms, (record.session, record.kind), payload)
+
+    def put_event(self, record: EventRecord) -> None:
+        record, payload = encode(record)
+        with self._lock:
+            self._event_number += 1
+            self._events.put(str(self._event_number), record.created_ms, (record.session,), payload)
+
+    def flush(self, timeout_s: float = 5.0) -> bool:
+        return True
+
+    def sessions(self, *, limit: int = 50) -> list[SessionRecord]:
+        return self._open(self._sessions).newest((), limit)
+
+    def find_session(self, session_id: str) -> SessionRecord | None:
+        return self._open(self._sessions).find(session_id)
+
+    def session_ids(self, prefix: str, *, limit: int = 10) -> list[str]:
+        return self._open(self._sessions).ids(prefix, limit)
+
+    def calls(self, session_id: str | None = None, *, kind: str | None = None, limit: int = 50) -> list[CallRecord]:
+        return self._open(self._calls).newest((session_id, kind), limit)
+
+    def find_call(self, call_id: str) -> CallRecord | None:
+        return self._open(self._calls).find(call_id)
+
+    def call_ids(self, prefix: str, *, limit: int = 10) -> list[str]:
+        return self._open(self._calls).ids(prefix, limit)
+
+    def events(self, session_id: str | None = None, *, limit: int = 100) -> list[EventRecord]:
+        return self._open(self._events).newest((session_id,), limit)
+
+    def problems(self) -> tuple[str, ...]:
+        return self._problems
+
+    def close(self, timeout_s: float = 5.0) -> None:
+        self._closed = True
+
+    def _open(self, shelf: _Shelf[Record]) -> _Shelf[Record]:
+        """A copy that can be read without the lock."""
+        if self._closed:
+            raise StoreError("The store is closed.")
+        with self._lock:
+            return shelf.copy()
+
+
+class _Shelf(Generic[Record]):
+    """Encoded records of one kind under their ids, each with its time and what it can be filtered by."""
+
+    def __init__(self, kind: type[Record], limit: int) -> None:
+        self._kind: type[Record] = kind
+        self._limit = limit
+        self._entries: dict[str, tuple[int, tuple[str | None, ...], bytes]] = {}
+
+    def copy(self) -> _Shelf[Record]:
+        twin: _Shelf[Record] = _Shelf(self._kind, self._limit)
+        twin._entries = self._entries.copy()
+        return twin
+
+    def put(self, key: str, time_ms: int, marks: tuple[str | None, ...], payload: bytes) -> None:
+        self._entries[key] = (time_ms, marks, payload)
+        if len(self._entries) * 4 > self._limit * 5:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        by_age = sorted(self._entries, key=lambda key: self._entries[key][0])
+        for key in by_age[: -self._limit]:
+            del self._entries[key]
+
+    def newest(self, wanted: tuple[str | None, ...], limit: int) -> list[Record]:
+        """Entries whose marks equal `wanted` (`None` fits all); of equal times the one that was put first comes last."""
+        found = [
+            (time_ms, payload)
+            for time_ms, marks, payload in reversed(self._entries.values())
+            if all(want in (None, mark) for want, mark in zip(wanted, marks, strict=True))
+        ]
+        found.sort(key=lambda entry: entry[0], reverse=True)
+        return [decode(payload, self._kind) for _, payload in found[:limit]]
+
+    def find(self, key: str) -> Record | None:
+        entry = self._entries.get(key)
+        return None if entry is None else decode(entry[2], self._kind)
+
+    def ids(self, prefix: str, limit: int) -> list[str]:
+        return sorted(key for key in self._entries if key.startswith(prefix))[:limit]

@@ -1,0 +1,135 @@
+"""Reads the database file through connections that cannot write: each read takes one from a small pool."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ullage.core.errors import StoreError
+
+from . import files
+from .base import CallRecord, EventRecord, SessionRecord
+from .encoding import Record, decode, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+IDLE_CONNECTIONS = 4
+"""Connections kept between reads; more are opened when more threads read at once."""
+
+LAST_CHARACTER = "\U0010ffff"
+
+_SESSIONS = "SELECT record FROM sessions ORDER BY last_ms DESC, seq DESC LIMIT ?"
+_SESSION = "SELECT record FROM sessions WHERE id = ?"
+_SESSION_IDS = "SELECT id FROM sessions WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"
+_CALL = "SELECT record FROM calls WHERE id = ?"
+_CALL_IDS = "SELECT id FROM calls WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"
+# One statement per filter, each with its index: "(? IS NULL OR session = ?)" would read the whole table.
+_CALLS = {
+    (False, False): "SELECT record FROM calls ORDER BY created_ms DESC, seq DESC LIMIT ?",
+    (True, False): "SELECT record FROM calls WHERE session = ? ORDER BY created_ms DESC, seq DESC LIMIT ?",
+    (False, True): "SELECT record FROM calls WHERE kind = ? ORDER BY created_ms DESC, seq DESC LIMIT ?",
+    (True, True): "SELECT record FROM calls WHERE session = ? AND kind = ? ORDER BY created_ms DESC, seq DESC LIMIT ?",
+}
+_EVENTS = {
+    False: "SELECT record FROM events ORDER BY created_ms DESC, seq DESC LIMIT ?",
+    True: "SELECT record FROM events WHERE session = ? ORDER BY created_ms DESC, seq DESC LIMIT ?",
+}
+
+
+class SqliteReader:
+    """The reading half of a store. `on_damage` is told when a read finds the file damaged."""
+
+    def __init__(self, path: Path, *, on_damage: Callable[[], None] = lambda: None) -> None:
+        self._path = path
+        self._on_damage = on_damage
+        self._lock = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+        self._identity: tuple[int, int] | None = None
+        self._closed = False
+
+    def sessions(self, *, limit: int = 50) -> list[SessionRecord]:
+        return self._records(SessionRecord, _SESSIONS, limit)
+
+    def find_session(self, session_id: str) -> SessionRecord | None:
+        return _first(self._records(SessionRecord, _SESSION, session_id))
+
+    def session_ids(self, prefix: str, *, limit: int = 10) -> list[str]:
+        return [key for (key,) in self._rows(_SESSION_IDS, prefix, prefix + LAST_CHARACTER, limit)]
+
+    def calls(self, session_id: str | None = None, *, kind: str | None = None, limit: int = 50) -> list[CallRecord]:
+        wanted = [mark for mark in (session_id, kind) if mark is not None]
+        return self._records(CallRecord, _CALLS[session_id is not None, kind is not None], *wanted, limit)
+
+    def find_call(self, call_id: str) -> CallRecord | None:
+        return _first(self._records(CallRecord, _CALL, call_id))
+
+    def call_ids(self, prefix: str, *, limit: int = 10) -> list[str]:
+        return [key for (key,) in self._rows(_CALL_IDS, prefix, prefix + LAST_CHARACTER, limit)]
+
+    def events(self, session_id: str | None = None, *, limit: int = 100) -> list[EventRecord]:
+        wanted = [] if session_id is None else [session_id]
+        return self._records(EventRecord, _EVENTS[session_id is not None], *wanted, limit)
+
+    def problems(self) -> tuple[str, ...]:
+        return ()
+
+    def close(self, timeout_s: float = 5.0) -> None:
+        with self._lock:
+            self._closed = True
+            self._forget()
+
+    def _records(self, kind: type[Record], sql: str, *values: Any) -> list[Record]:
+        rows = self._rows(sql, *values)
+        try:
+            return [decode(unpack(packed), kind) for (packed,) in rows]
+        except (zlib.error, msgspec.MsgspecError) as error:
+            raise StoreError(
+                f"The database {self._path} holds a record that cannot be read: {error}.",
+                hint="`ullage db check` looks at the whole file.",
+            ) from error
+
+    def _rows(self, sql: str, *values: Any) -> list[Any]:
+        with self._connection() as connection:
+            try:
+                return connection.execute(sql, values).fetchall()
+            except (sqlite3.Error, OverflowError, ValueError) as error:
+                if files.name_fault(error) == "damaged":
+                    self._on_damage()
+                raise files.explain(self._path, error) from error
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """A connection to the file that lies at the path now, for one read."""
+        identity = files.identify(self._path)
+        with self._lock:
+            if self._closed:
+                raise StoreError("The store is closed.")
+            if identity != self._identity:
+                self._forget()
+                self._identity = identity
+            connection = self._idle.pop() if self._idle else None
+        if connection is None:
+            connection = files.open_for_reading(self._path)
+        try:
+            yield connection
+        finally:
+            with self._lock:
+                if self._closed or identity != self._identity or len(self._idle) >= IDLE_CONNECTIONS:
+                    connection.close()
+                else:
+                    self._idle.append(connection)
+
+    def _forget(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+
+def _first(records: list[Record]) -> Record | None:
+    return records[0] if records else None

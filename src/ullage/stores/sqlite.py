@@ -1,0 +1,141 @@
+"""The store in one SQLite file: puts go to one writer thread, reads to connections of their own."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from .encoding import encode
+from .files import open_for_writing
+from .groups import PUT_CALL, PUT_EVENT, PUT_SESSION, Write
+from .reader import SqliteReader
+from .writer import QUEUE_BYTES, QUEUE_RECORDS, Writer
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .base import CallRecord, EventRecord, SessionRecord
+    from .encoding import Record
+
+KEEP_DAYS = 90
+
+
+class SqliteStore:
+    """Opens the database at `path`, or makes it. Raises `StoreError` if it cannot be used at all.
+
+    A file that another process has locked, or a full disk, does not fail the opening: records wait. Records older than
+    `keep_days` (by `clock_ms`, epoch milliseconds) are removed now and then. `connect` opens the writing connection;
+    `queue_records` and `queue_bytes` bound what waits. Several processes may use one file. After a fork the child has an empty
+    queue and a writer of its own; what the parent had queued is written by the parent.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock_ms: Callable[[], int],
+        keep_days: int = KEEP_DAYS,
+        connect: Callable[[Path, int], sqlite3.Connection] = open_for_writing,
+        queue_records: int = QUEUE_RECORDS,
+        queue_bytes: int = QUEUE_BYTES,
+    ) -> None:
+        def make_writer() -> Writer:
+            return Writer(
+                path,
+                clock_ms=clock_ms,
+                keep_days=keep_days,
+                connect=connect,
+                queue_records=queue_records,
+                queue_bytes=queue_bytes,
+            )
+
+        self.path = path
+        self._make_writer = make_writer
+        self._inherited: list[object] = []
+        self._begin()
+        self._writer.start()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_Fork(self))
+
+    def put_session(self, record: SessionRecord) -> None:
+        if encoded := self._encode(record):
+            record, payload = encoded
+            self._writer.put(Write(PUT_SESSION, record.id, (record.id, record.last_ms), payload))
+
+    def put_call(self, record: CallRecord) -> None:
+        if encoded := self._encode(record):
+            record, payload = encoded
+            values = (record.id, record.session, record.kind, record.created_ms)
+            self._writer.put(Write(PUT_CALL, record.id, values, payload))
+
+    def put_event(self, record: EventRecord) -> None:
+        if encoded := self._encode(record):
+            record, payload = encoded
+            self._writer.put(Write(PUT_EVENT, None, (record.session, record.created_ms), payload))
+
+    def flush(self, timeout_s: float = 5.0) -> bool:
+        return self._writer.flush(timeout_s)
+
+    def sessions(self, *, limit: int = 50) -> list[SessionRecord]:
+        return self._reader.sessions(limit=limit)
+
+    def find_session(self, session_id: str) -> SessionRecord | None:
+        return self._reader.find_session(session_id)
+
+    def session_ids(self, prefix: str, *, limit: int = 10) -> list[str]:
+        return self._reader.session_ids(prefix, limit=limit)
+
+    def calls(self, session_id: str | None = None, *, kind: str | None = None, limit: int = 50) -> list[CallRecord]:
+        return self._reader.calls(session_id, kind=kind, limit=limit)
+
+    def find_call(self, call_id: str) -> CallRecord | None:
+        return self._reader.find_call(call_id)
+
+    def call_ids(self, prefix: str, *, limit: int = 10) -> list[str]:
+        return self._reader.call_ids(prefix, limit=limit)
+
+    def events(self, session_id: str | None = None, *, limit: int = 100) -> list[EventRecord]:
+        return self._reader.events(session_id, limit=limit)
+
+    def problems(self) -> tuple[str, ...]:
+        return self._writer.problems()
+
+    def close(self, timeout_s: float = 5.0) -> None:
+        self._reader.close()
+        self._writer.close(timeout_s)
+
+    def _encode(self, record: Record) -> tuple[Record, bytes] | None:
+        try:
+            return encode(record)
+        except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+            self._writer.lose("they could not be encoded")
+            return None
+
+    def _begin(self) -> None:
+        self._writer = self._make_writer()
+        self._reader = SqliteReader(self.path, on_damage=self._writer.suspect)
+
+    def begin_after_fork(self) -> None:
+        """In a forked child: leaves the parent's thread, locks and connections alone and begins anew.
+
+        The inherited ones are kept, never used and never closed: closing them here would touch the parent's files.
+        """
+        self._inherited += [self._writer, self._reader]
+        self._begin()
+
+
+class _Fork:
+    """What a fork calls in the child. Holds the store weakly: such a hook can never be taken back."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = weakref.ref(store)
+
+    def __call__(self) -> None:
+        store = self._store()
+        if store is not None:
+            store.begin_after_fork()
