@@ -59,8 +59,11 @@ def test_a_short_name_stands_for_both_openai_dialects() -> None:
 
 
 def test_a_flag_is_a_dialect_and_an_address() -> None:
-    assert parse_upstream_flag("anthropic=http://h/v1?") == ("anthropic", "http://h")
-    assert parse_upstream_flag("openai=http://h:1/v1") == ("openai", "http://h:1")
+    assert parse_upstream_flag("anthropic=http://h/v1?") == {"anthropic": "http://h"}
+    assert parse_upstream_flag("openai=http://h:1/v1") == {
+        "openai-chat": "http://h:1",
+        "openai-responses": "http://h:1",
+    }
 
 
 @pytest.mark.parametrize("text", ["anthropic", "antropic=http://h", "=http://h", "anthropic=", "http://h"])

@@ -1,1 +1,49 @@
-"""TODO"""
+"""The command line. Starts in no time: what a command needs is imported once it is known which command that is."""
+
+from __future__ import annotations
+
+import sys
+
+# What a shell reports for a program that was stopped by SIGINT or SIGPIPE: 128 and the signal's number.
+INTERRUPTED = 130
+READER_LEFT = 141
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs `ullage` and returns its exit status (interface specification, section 1). `None`: the process's own arguments."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        status = answer(arguments)
+        if sys.stdout is not None:  # closed by the caller
+            sys.stdout.flush()
+    except BrokenPipeError:
+        forget_output()
+        return READER_LEFT
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return status
+
+
+def answer(arguments: list[str]) -> int:
+    """The help screen and the version come from the table of commands alone, everything else from click."""
+    if arguments in ([], ["-h"], ["--help"]):
+        from .table import help_text
+
+        print(help_text(), file=sys.stdout if arguments else sys.stderr)
+        return 0 if arguments else 2
+    if arguments == ["--version"]:
+        from ullage._version import __version__
+
+        print(f"ullage {__version__}")
+        return 0
+    from .app import run
+
+    return run(arguments)
+
+
+def forget_output() -> None:
+    """Lets the interpreter flush what nobody reads any more without complaint."""
+    import os
+
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())

@@ -44,8 +44,8 @@ def expand_upstreams(upstreams: Mapping[str, str]) -> dict[Dialect, str]:
     return roots | {dialect: provider_root(upstreams[dialect]) for dialect in DIALECTS if dialect in upstreams}
 
 
-def parse_upstream_flag(text: str) -> tuple[str, str]:
-    """Name and root of a `DIALECT=URL` flag. Raises `SettingsError`."""
+def parse_upstream_flag(text: str) -> dict[Dialect, str]:
+    """The root of every dialect that a `DIALECT=URL` flag sets. Raises `SettingsError`."""
     name, separator, url = text.partition("=")
     name = name.strip()
     if not separator:
@@ -57,7 +57,7 @@ def parse_upstream_flag(text: str) -> tuple[str, str]:
         raise SettingsError(
             f"--upstream {text}: there is no dialect {name!r}.", hint=f"One of {', '.join(UPSTREAM_NAMES)}."
         )
-    return name, provider_root(url)
+    return expand_upstreams({name: url})
 
 
 def provider_root(url: str) -> str:

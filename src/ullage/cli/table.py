@@ -1,0 +1,34 @@
+"""Every command by name: where it lives and what it does in a line. Nothing here imports a command."""
+
+from __future__ import annotations
+
+Table = dict[str, tuple[str, str]]
+
+COMMANDS: Table = {
+    "serve": ("ullage.cli.serve:command", "Run the daemon between your agents and their providers."),
+    "demo": ("ullage.cli.demo:command", "Try it all without keys or network."),
+    "setup": ("ullage.cli.setup:command", "Point a coding agent at the daemon, or undo it."),
+    "context": ("ullage.cli.context:command", "Show what fills the context window."),
+    "count": ("ullage.cli.count:command", "Estimate the tokens of a request."),
+    "sessions": ("ullage.cli.sessions:command", "List the sessions seen, or show one."),
+    "manifest": ("ullage.cli.manifest:command", "Show the record of one call."),
+    "config": ("ullage.cli.config:command", "Show or check the settings and where each comes from."),
+    "doctor": ("ullage.cli.doctor:command", "Check the installation and say what to do next."),
+}
+
+USAGE = "ullage [OPTIONS] COMMAND [ARGS]..."
+SUMMARY = "See, fit and steer what a coding agent sends to a model."
+OPTIONS = {"--version": "Show the version and exit.", "-h, --help": "Show this message and exit."}
+
+
+def help_text() -> str:
+    """The screen of `ullage --help`."""
+    commands = {name: summary for name, (_, summary) in COMMANDS.items()}
+    return "\n".join(
+        [f"Usage: {USAGE}", "", f"  {SUMMARY}", "", "Options:", *rows(OPTIONS), "", "Commands:", *rows(commands)]
+    )
+
+
+def rows(entries: dict[str, str]) -> list[str]:
+    width = max(len(name) for name in entries)
+    return [f"  {name:{width}}  {summary}" for name, summary in entries.items()]
