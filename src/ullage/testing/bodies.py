@@ -7,8 +7,34 @@ import zlib
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 _BOM = b"\xef\xbb\xbf"
+
+
+class StreamOptions(Struct, frozen=True):
+    """The option that decides whether a streamed Chat answer ends with its usage."""
+
+    include_usage: bool = False
+
+
+class Head(Struct, frozen=True):
+    """The few keys of a body that decide the form of its answer."""
+
+    model: str = ""
+    stream: bool = False
+    stream_options: StreamOptions = StreamOptions()
+
+
+_decode_head = msgspec.json.Decoder(Head).decode
+
+
+def decode_head(body: bytes) -> Head:
+    """The head of a body; an empty one if the body is no such object."""
+    try:
+        return _decode_head(body)
+    except msgspec.MsgspecError:
+        return Head()
 
 
 def decode_body(body: bytes, encoding: str | None = None) -> dict[str, Any]:

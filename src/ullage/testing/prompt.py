@@ -33,6 +33,7 @@ class OfferedTool(Struct, frozen=True, kw_only=True):
     """A tool that the request offers. `schema` is its JSON schema, empty for kinds without one; `custom` takes free text."""
 
     name: str
+    namespace: str | None = None
     schema: dict[str, Any] = {}
     custom: bool = False
 
@@ -93,20 +94,39 @@ class DialectModule(Protocol):
     """What each module of `dialects` offers."""
 
     name: Dialect
+    PING: bytes
+    """What the dialect sends to keep a stream alive; empty if it has nothing of its own."""
+    END: list[bytes]
+    """The event that ends a stream without saying anything, where there is one."""
+    REQUEST_ID: str
+    """The header in which the vendor names a request."""
 
     def read(self, payload: dict[str, Any], model: str | None, stream: bool | None) -> Prompt:
-        """Reads a decoded body; `model` and `stream` come from the path where the dialect puts them there."""
+        """Reads a decoded body; `model` and `stream` come from the path where the dialect puts them there.
+
+        Raises `ValueError` with what the provider would say against it.
+        """
         ...
 
-    def answer(self, generation: Generation) -> bytes: ...
+    def answer(self, generation: Generation) -> bytes:
+        """The whole answer as one JSON body."""
+        ...
 
-    def events(self, generation: Generation) -> list[bytes]: ...
+    def events(self, generation: Generation) -> list[bytes]:
+        """The whole answer as server-sent events."""
+        ...
 
-    def error(self, status: int, message: str, code: str | None) -> bytes: ...
+    def error(self, status: int, message: str, code: str | None = None, wait_s: float | None = None) -> bytes:
+        """An error body: `code` replaces the vendor's usual word for the status, `wait_s` goes with a 429."""
+        ...
 
-    def error_event(self, status: int, message: str) -> bytes: ...
+    def error_event(self, status: int, message: str) -> bytes:
+        """An error in the middle of a stream."""
+        ...
 
-    def rate_limit_headers(self, now_s: float, wait_s: float) -> list[tuple[str, str]]: ...
+    def rate_limit_headers(self, now_s: float, wait_s: float) -> list[tuple[str, str]]:
+        """The headers that go with a 429: limits, nothing remaining, and when they reset."""
+        ...
 
 
 def tokens_of(size_bytes: int) -> int:
@@ -155,3 +175,11 @@ def text_of(content: Any) -> str:
     """The text in message content, blocks joined by a blank line."""
     texts = [block["text"] for block in blocks_of(content) if isinstance(as_dict(block).get("text"), str)]
     return "\n\n".join(texts)
+
+
+def required(payload: dict[str, Any], key: str) -> Any:
+    """A field that must be there and hold something. Raises `ValueError` in a provider's words."""
+    value = payload.get(key)
+    if not value:
+        raise ValueError(f"{key}: field required")
+    return value

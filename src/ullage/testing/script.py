@@ -15,6 +15,7 @@ from ullage.core.wire import Dialect
 from .faults import Fault
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from .prompt import Prompt
@@ -41,7 +42,9 @@ class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One scripted answer.
 
     `stop` is found from the content when not given. `usage` replaces the computed one whole. `fragment_chars` is the size of
-    streamed text deltas. `headers` are added to the answer. `body` replaces the answer's bytes, whatever was asked for.
+    streamed text deltas. `headers` are added to the answer. `body` replaces the answer's bytes, whatever was asked for (base64
+    in a JSON script). A `fixed` reply is written once and replayed, ids and usage included: of further requests only model and
+    stream are read, so that this provider costs next to nothing in a benchmark.
     """
 
     text: str = ""
@@ -53,7 +56,7 @@ class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     fragment_chars: int = 24
     headers: dict[str, str] = {}
     body: bytes | None = None
-    fault: Fault | None = None
+    fixed: bool = False
 
     @property
     def stop_reason(self) -> Stop:
@@ -66,9 +69,12 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     `model` is a shell pattern, `user_text` a part of the last user message (case ignored), `after_tool` asks that the
     conversation ends with tool results (or does not). `times` is how often the rule serves; `None` is for ever.
-    Without `reply` the default behaviour answers, with the rule's `fault` if it has one.
+    Without `reply` the default behaviour answers, with the rule's `fault` if it has one. `route` says which kind of request is
+    meant; for `count` and `models` only the fault and the reply's headers and body count. Text and tool results are not known
+    to a rule whose reply is fixed.
     """
 
+    route: Literal["generate", "count", "models"] = "generate"
     dialect: Dialect | None = None
     model: str | None = None
     user_text: str | None = None
@@ -78,14 +84,18 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reply: Reply | None = None
     fault: Fault | None = None
 
+    def __post_init__(self) -> None:
+        if self.reply is not None and self.reply.fixed and (self.user_text is not None or self.after_tool is not None):
+            raise ValueError("a fixed reply cannot depend on the text of a request")
+
     def matches(self, prompt: Prompt) -> bool:
         """Whether every condition holds for this request."""
         return (
             self.dialect in (None, prompt.dialect)
+            and self.stream in (None, prompt.stream)
             and (self.model is None or fnmatch.fnmatchcase(prompt.model, self.model))
             and (self.user_text is None or self.user_text.casefold() in prompt.user_text.casefold())
             and self.after_tool in (None, prompt.result_text is not None)
-            and self.stream in (None, prompt.stream)
         )
 
 
@@ -96,25 +106,42 @@ class ScriptFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Script:
-    """Rules in order with the number of times each has served."""
+    """Rules in order with the number of times each has served. A reply or a fault alone is a rule that serves once."""
 
-    def __init__(self, rules: tuple[Rule, ...] = ()) -> None:
-        self._rules = list(rules)
-        self._served = [0] * len(self._rules)
+    def __init__(self, rules: Iterable[Rule | Reply | Fault] = ()) -> None:
+        self._rules: list[Rule] = []
+        self._served: list[int] = []
+        self.add(*rules)
 
-    def add(self, rule: Rule) -> None:
-        """Appends a rule; earlier ones go first."""
-        self._rules.append(rule)
-        self._served.append(0)
+    def add(self, *rules: Rule | Reply | Fault) -> None:
+        """Appends rules; earlier ones go first."""
+        self._rules += map(_rule, rules)
+        self._served += [0] * len(rules)
 
-    def pick(self, prompt: Prompt) -> Rule | None:
+    def clear(self) -> None:
+        """Drops all rules."""
+        self._rules, self._served = [], []
+
+    def pick(self, route: str, prompt: Prompt) -> Rule | None:
         """The first rule that matches and is not used up; it counts as served."""
         for index, rule in enumerate(self._rules):
             used_up = rule.times is not None and self._served[index] >= rule.times
-            if not used_up and rule.matches(prompt):
+            if rule.route == route and not used_up and rule.matches(prompt):
                 self._served[index] += 1
                 return rule
         return None
+
+    @property
+    def first_fixed(self) -> Rule | None:
+        """The first rule if it replays a fixed reply: it may be tried before a request is read whole."""
+        first = self._rules[0] if self._rules else None
+        return first if first is not None and first.reply is not None and first.reply.fixed else None
+
+
+def _rule(given: Rule | Reply | Fault) -> Rule:
+    if isinstance(given, Reply):
+        return Rule(reply=given, times=None if given.fixed else 1)
+    return given if isinstance(given, Rule) else Rule(fault=given, times=1)
 
 
 def load_script(path: Path) -> tuple[Rule, ...]:

@@ -3,88 +3,109 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Self
 
 from aiohttp import web
-from msgspec import Struct
 
-from ullage.core.content import Usage
-
-from .behaviour import default_reply
-from .bodies import decode_body
-from .dialects import DIALECT_MODULES, anthropic, catalogue, gemini
-from .faults import Fault
-from .prompt import Generation, text_tokens
+from .answering import Answerer
+from .cache import POLICIES
+from .delivery import deliver
+from .dialects import catalogue
 from .recording import Received, Recorder
-from .routes import Route, find_route
+from .routes import find_route
 from .script import Reply, Rule, Script
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from .prompt import Prompt
+    from aiohttp.web_protocol import RequestHandler
+
+    from ullage.core.wire import Dialect
+
+    from .cache import CachePolicy
+    from .faults import Fault
 
 _LINE_LIMIT_BYTES = 256 * 1024
 """Longest header or request line let in: clients put whole JSON documents into headers."""
 
 
-class Answer(Struct, kw_only=True):
-    """An answer before delivery: a whole body, or the parts of a stream."""
+class _CountingServer(web.Server):
+    """Gives each connection a number, from 1."""
 
-    status: int = 200
-    headers: list[tuple[str, str]] = []
-    parts: list[bytes] = []
-    streamed: bool = False
-    usage: Usage | None = None
-    fault: Fault | None = None
-
-
-class FakeProvider:
-    """A provider of all four dialects for tests, demonstrations and benchmarks.
-
-    Use it as `async with FakeProvider() as provider: …` and point clients at `provider.url`. `script` holds the rules tried in
-    order before the default behaviour. `models` are the names that `GET /v1/models` lists; any name is answered. `clock` gives
-    epoch seconds. Received requests are in `requests`.
-    """
-
-    def __init__(
-        self,
-        script: Iterable[Rule] = (),
-        *,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        models: Iterable[str] = catalogue.MODELS,
-        clock: Callable[[], float] = time.time,
-        recorder: Recorder | None = None,
-    ) -> None:
-        self.script = Script(tuple(script))
-        self.requests = recorder if recorder is not None else Recorder()
-        self.models = tuple(models)
-        self._host = host
-        self._port = port
-        self._clock = clock
-        self._answers = 0
-        self._runner: web.ServerRunner | None = None
-        self._connections: dict[Any, int] = {}
-        self.connections_opened = 0
-
-    @property
-    def url(self) -> str:
-        """The root, without a trailing slash and without `/v1`."""
-        return f"http://{self._host}:{self._port}"
-
-    async def start(self) -> Self:
-        """Listens; with port 0 the system picks one."""
-        server = web.Server(
-            self._handle,
+    def __init__(self, handler: Callable[[web.BaseRequest], object]) -> None:
+        super().__init__(
+            handler,  # type: ignore[arg-type]
             handler_cancellation=True,
             auto_decompress=False,
             access_log=None,
             max_line_size=_LINE_LIMIT_BYTES,
             max_field_size=_LINE_LIMIT_BYTES,
         )
-        self._runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=0.1)
+        self.opened = 0
+        self.numbers: dict[RequestHandler, int] = {}
+
+    def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
+        self.opened += 1
+        self.numbers[handler] = self.opened
+        super().connection_made(handler, transport)
+
+    def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:
+        self.numbers.pop(handler, None)
+        super().connection_lost(handler, exc)
+
+
+class FakeProvider:
+    """A provider of all four dialects for tests, demonstrations and benchmarks.
+
+    Use it as `async with FakeProvider() as provider: …` and point clients at `provider.url`. `script` holds rules that are tried
+    in order before the default behaviour; a bare reply or fault serves once. `models` are the names that `GET /v1/models` lists;
+    any name is answered. `clock` gives epoch seconds to caches and answers. Received requests are in `requests`.
+    """
+
+    def __init__(
+        self,
+        script: Iterable[Rule | Reply | Fault] = (),
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        models: Iterable[str] = catalogue.MODELS,
+        clock: Callable[[], float] = time.time,
+        policies: Mapping[Dialect, CachePolicy] = POLICIES,
+        recorder: Recorder | None = None,
+    ) -> None:
+        self.script = Script(script)
+        self.requests = recorder if recorder is not None else Recorder()
+        self._host = host
+        self._port = port
+        self._clock = clock
+        self._answerer = Answerer(self.script, models=tuple(models), clock=clock, policies=policies)
+        self._server: _CountingServer | None = None
+        self._runner: web.ServerRunner | None = None
+        self._stopping = False
+
+    @property
+    def url(self) -> str:
+        """The root, without a trailing slash and without `/v1`."""
+        return f"http://{self._host}:{self._port}"
+
+    @property
+    def connections_opened(self) -> int:
+        """TCP connections ever accepted."""
+        return self._server.opened if self._server else 0
+
+    @property
+    def connections_open(self) -> int:
+        """TCP connections open now."""
+        return len(self._server.numbers) if self._server else 0
+
+    async def start(self) -> Self:
+        """Listens; with port 0 the system picks one, which later starts keep."""
+        self._stopping = False
+        self._server = _CountingServer(self._handle)
+        self._runner = web.ServerRunner(self._server, handle_signals=False, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, self._host, self._port, backlog=1024).start()
         self._port = self._runner.addresses[0][1]
@@ -92,6 +113,7 @@ class FakeProvider:
 
     async def stop(self) -> None:
         """Stops listening and drops open connections."""
+        self._stopping = True
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
@@ -104,113 +126,44 @@ class FakeProvider:
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         received = await self._receive(request)
-        headers = {key.lower(): value for key, value in request.headers.items()}
-        route = find_route(received.method, received.path, headers)
-        answer = self._respond(route, received)
-        received.status, received.usage = answer.status, answer.usage
+        outgoing = self._answerer.respond(find_route(received), received)
+        received.status, received.usage = outgoing.status, outgoing.usage
         try:
-            response = await self._deliver(request, answer, received)
+            return await deliver(request, outgoing, received)
         except (asyncio.CancelledError, ConnectionError):
-            received.cancelled = True
+            received.cancelled = not self._stopping
             raise
-        received.finished = True
-        return response
 
     async def _receive(self, request: web.BaseRequest) -> Received:
-        connection = self._connections.get(request.protocol)
-        if connection is None:
-            self.connections_opened += 1
-            connection = self._connections[request.protocol] = self.connections_opened
+        assert self._server is not None
+        connection = self._server.numbers.get(request.protocol, 0)
         if request.headers.get("expect", "").lower() == "100-continue":
             await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        body = await request.content.read()
         received = Received(
             number=self.requests.total + 1,
             connection=connection,
             method=request.method,
             target=request.raw_path,
             headers=request.raw_headers,
-            body=await request.content.read(),
+            body=body,
             received_s=self._clock(),
         )
         self.requests.add(received)
         return received
 
-    def _respond(self, route: Route, received: Received) -> Answer:
-        if route.kind in ("generate", "count"):
-            return self._respond_to_prompt(route, received)
-        if route.kind == "models":
-            return _json(catalogue.models(route.dialect, self.models))
-        if route.kind == "model":
-            return _json(catalogue.model(route.dialect, route.name))
-        if route.kind == "hello":
-            return _json(b"{}")
-        if route.kind == "upgrade":
-            return self._error(route, 426, "This server speaks HTTP with server-sent events only.")
-        return self._error(route, 404, f"Unknown request: {received.method} {received.path}")
 
-    def _respond_to_prompt(self, route: Route, received: Received) -> Answer:
-        module = DIALECT_MODULES[route.dialect]
-        received.dialect = route.dialect
-        try:
-            payload = decode_body(received.body, received.header("content-encoding"))
-        except ValueError as error:
-            return self._error(route, 400, f"The body is no JSON object: {error}")
-        prompt = module.read(payload, route.model, route.stream)
-        received.model = prompt.model
-        if route.kind == "count":
-            return _json(gemini.count(prompt) if route.dialect == "gemini" else anthropic.count(prompt))
-        return self._generate(prompt)
-
-    def _generate(self, prompt: Prompt) -> Answer:
-        rule = self.script.pick(prompt)
-        reply = (rule.reply if rule else None) or default_reply(prompt)
-        self._answers += 1
-        generation = Generation(
-            number=self._answers,
-            prompt=prompt,
-            reply=reply,
-            usage=reply.usage or _usage(prompt, reply),
-            created_s=self._clock(),
-        )
-        module = DIALECT_MODULES[prompt.dialect]
-        if not prompt.stream:
-            return _json(module.answer(generation), usage=generation.usage)
-        return Answer(
-            headers=[("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache")],
-            parts=module.events(generation),
-            streamed=True,
-            usage=generation.usage,
-        )
-
-    def _error(self, route: Route, status: int, message: str) -> Answer:
-        return _json(DIALECT_MODULES[route.dialect].error(status, message, None), status=status)
-
-    async def _deliver(self, request: web.BaseRequest, answer: Answer, received: Received) -> web.StreamResponse:
-        if not answer.streamed:
-            body = b"".join(answer.parts)
-            received.answer_bytes = len(body)
-            return web.Response(status=answer.status, headers=answer.headers, body=body)
-        response = web.StreamResponse(status=answer.status, headers=answer.headers)
-        await response.prepare(request)
-        for part in answer.parts:
-            await response.write(part)
-            received.answer_bytes += len(part)
-        await response.write_eof()
-        return response
-
-
-def _json(body: bytes, *, status: int = 200, usage: Usage | None = None) -> Answer:
-    headers = [("content-type", "application/json")]
-    return Answer(status=status, headers=headers, parts=[body], usage=usage)
-
-
-def _usage(prompt: Prompt, reply: Reply) -> Usage:
-    reasoning = text_tokens(reply.thinking)
-    calls = sum(text_tokens(call.name) + text_tokens(call.arguments_json) for call in reply.tool_calls)
-    return Usage(
-        input_fresh=prompt.tokens,
-        cache_read=0,
-        cache_write=0,
-        output=reasoning + text_tokens(reply.text) + calls,
-        reasoning=reasoning,
-    )
+@contextmanager
+def run_in_thread(provider: FakeProvider) -> Iterator[FakeProvider]:
+    """Serves from a thread with an event loop of its own: for clients that block."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="ullage-fake-provider", daemon=True)
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(provider.start(), loop).result()
+        yield provider
+    finally:
+        asyncio.run_coroutine_threadsafe(provider.stop(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

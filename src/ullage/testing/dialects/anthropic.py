@@ -14,6 +14,7 @@ from ullage.testing.prompt import (
     blocks_of,
     media_piece,
     piece,
+    required,
     text_of,
 )
 
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
     from ullage.testing.prompt import Generation
 
 name: Dialect = "anthropic"
+PING = b'event: ping\ndata: {"type":"ping"}\n\n'
+END: list[bytes] = [b'event: message_stop\ndata: {"type":"message_stop"}\n\n']
+REQUEST_ID = "request-id"
+
+MARKS_LIMIT = 4
+"""The most cache marks that the provider takes in one request."""
 
 _TTL_S = {"5m": 300, "1h": 3600}
 _STOP = {
@@ -48,13 +55,17 @@ _ERRORS = {
 
 def read(payload: dict[str, Any], model: str | None, stream: bool | None) -> Prompt:
     """Reads a Messages request."""
-    messages = [as_dict(message) for message in as_list(payload.get("messages"))]
+    messages = [as_dict(message) for message in as_list(required(payload, "messages"))]
+    pieces = _pieces(payload, messages)
+    marks = sum(piece.mark_s is not None for piece in pieces)
+    if marks > MARKS_LIMIT:
+        raise ValueError(f"A maximum of {MARKS_LIMIT} blocks with cache_control may be provided. Found {marks}.")
     output_format = as_dict(as_dict(payload.get("output_config")).get("format") or payload.get("output_format"))
     return Prompt(
         dialect=name,
-        model=str(payload.get("model", "")),
+        model=str(required(payload, "model")),
         stream=payload.get("stream") is True,
-        pieces=_pieces(payload, messages),
+        pieces=pieces,
         tools=tuple(
             OfferedTool(name=str(tool.get("name")), schema=as_dict(tool.get("input_schema")))
             for tool in map(as_dict, as_list(payload.get("tools")))
@@ -208,8 +219,8 @@ def _error(status: int, message: str, code: str | None) -> dict[str, Any]:
     return {"type": "error", "error": {"type": kind, "message": message}}
 
 
-def error(status: int, message: str, code: str | None) -> bytes:
-    """An error body; `code` replaces the type that goes with the status."""
+def error(status: int, message: str, code: str | None = None, wait_s: float | None = None) -> bytes:
+    """An error body; `code` replaces the type that goes with the status, the wait stands in the headers."""
     return encode(_error(status, message, code))
 
 

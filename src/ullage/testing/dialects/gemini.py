@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ullage.testing.prompt import OfferedTool, Piece, Prompt, as_dict, as_list, media_piece, piece
+from ullage.testing.prompt import OfferedTool, Piece, Prompt, as_dict, as_list, media_piece, piece, required
 
 from .events import encode, fragments, seal
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ullage.testing.prompt import Generation
 
 name: Dialect = "gemini"
+PING = b""
+END: list[bytes] = []
+REQUEST_ID = "x-request-id"
 
 _STOP = {
     "end": "STOP",
@@ -42,7 +45,7 @@ def _get(value: dict[str, Any], camel: str, snake: str) -> Any:
 
 def read(payload: dict[str, Any], model: str | None, stream: bool | None) -> Prompt:
     """Reads a generateContent request."""
-    contents = [as_dict(content) for content in as_list(payload.get("contents"))]
+    contents = [as_dict(content) for content in as_list(required(payload, "contents"))]
     config = as_dict(_get(payload, "generationConfig", "generation_config"))
     thinking = as_dict(_get(config, "thinkingConfig", "thinking_config"))
     schema = _get(config, "responseSchema", "response_schema") or _get(
@@ -196,19 +199,25 @@ def events(generation: Generation) -> list[bytes]:
     return [b"data: " + chunk + b"\r\n\r\n" for chunk in chunks(generation)]
 
 
-def _error(status: int, message: str, code: str | None, wait_s: float | None = None) -> dict[str, Any]:
-    kind = code or _ERRORS.get(status, "UNAVAILABLE" if status >= 500 else "FAILED_PRECONDITION")
-    return {"error": {"code": status, "message": message, "status": kind}}
+def array_parts(generation: Generation) -> list[bytes]:
+    """The answer as one JSON array that arrives chunk by chunk: what a stream is without `alt=sse`."""
+    objects = chunks(generation)
+    return [b"[" + objects[0], *(b",\r\n" + chunk for chunk in objects[1:]), b"]"]
 
 
-def error(status: int, message: str, code: str | None) -> bytes:
-    """An error body; `code` replaces the status word."""
-    return encode(_error(status, message, code))
+def error(status: int, message: str, code: str | None = None, wait_s: float | None = None) -> bytes:
+    """An error body; `code` replaces the status word, `wait_s` is told as a detail."""
+    word = code or _ERRORS.get(status, "UNAVAILABLE" if status >= 500 else "FAILED_PRECONDITION")
+    body: dict[str, Any] = {"code": status, "message": message, "status": word}
+    if wait_s is not None:
+        kind = "type.googleapis.com/google.rpc.RetryInfo"
+        body["details"] = [{"@type": kind, "retryDelay": f"{wait_s:g}s"}]
+    return encode({"error": body})
 
 
 def error_event(status: int, message: str) -> bytes:
     """An error in the middle of a stream: a data line that holds the error body."""
-    return b"data: " + error(status, message, None) + b"\r\n\r\n"
+    return b"data: " + error(status, message) + b"\r\n\r\n"
 
 
 def rate_limit_headers(now_s: float, wait_s: float) -> list[tuple[str, str]]:

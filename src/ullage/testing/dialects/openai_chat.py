@@ -13,6 +13,7 @@ from ullage.testing.prompt import (
     blocks_of,
     media_piece,
     piece,
+    required,
     text_of,
 )
 
@@ -24,9 +25,23 @@ if TYPE_CHECKING:
     from ullage.core.wire import Dialect
     from ullage.testing.prompt import Generation
 
-__all__ = ["answer", "error", "error_event", "events", "name", "rate_limit_headers", "read"]
+__all__ = [
+    "END",
+    "PING",
+    "REQUEST_ID",
+    "answer",
+    "error",
+    "error_event",
+    "events",
+    "name",
+    "rate_limit_headers",
+    "read",
+]
 
 name: Dialect = "openai-chat"
+PING = b""
+END: list[bytes] = [b"data: [DONE]\n\n"]
+REQUEST_ID = "x-request-id"
 
 _STOP = {
     "end": "stop",
@@ -41,12 +56,12 @@ _MEDIA = ("image_url", "input_audio", "file")
 
 def read(payload: dict[str, Any], model: str | None, stream: bool | None) -> Prompt:
     """Reads a Chat Completions request."""
-    messages = [as_dict(message) for message in as_list(payload.get("messages"))]
+    messages = [as_dict(message) for message in as_list(required(payload, "messages"))]
     tools = [as_dict(tool) for tool in as_list(payload.get("tools"))]
     response_format = as_dict(payload.get("response_format"))
     return Prompt(
         dialect=name,
-        model=str(payload.get("model", "")),
+        model=str(required(payload, "model")),
         stream=payload.get("stream") is True,
         pieces=_pieces(tools, messages),
         tools=tuple(_offered(tool) for tool in tools),

@@ -20,8 +20,8 @@ def _error(status: int, message: str, code: str | None) -> dict[str, Any]:
     return {"error": {"message": message, "type": kind, "param": None, "code": code or usual}}
 
 
-def error(status: int, message: str, code: str | None) -> bytes:
-    """An error body; `code` replaces the usual one of the status."""
+def error(status: int, message: str, code: str | None = None, wait_s: float | None = None) -> bytes:
+    """An error body; `code` replaces the usual one of the status, the wait stands in the headers."""
     return encode(_error(status, message, code))
 
 

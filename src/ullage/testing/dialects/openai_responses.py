@@ -13,6 +13,7 @@ from ullage.testing.prompt import (
     blocks_of,
     media_piece,
     piece,
+    required,
     text_of,
 )
 
@@ -24,9 +25,23 @@ if TYPE_CHECKING:
     from ullage.core.wire import Dialect
     from ullage.testing.prompt import Generation
 
-__all__ = ["answer", "error", "error_event", "events", "name", "rate_limit_headers", "read"]
+__all__ = [
+    "END",
+    "PING",
+    "REQUEST_ID",
+    "answer",
+    "error",
+    "error_event",
+    "events",
+    "name",
+    "rate_limit_headers",
+    "read",
+]
 
 name: Dialect = "openai-responses"
+PING = b""
+END: list[bytes] = []
+REQUEST_ID = "x-request-id"
 
 _MEDIA = ("input_image", "input_file", "input_audio")
 _RESULTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
@@ -34,13 +49,14 @@ _RESULTS = ("function_call_output", "custom_tool_call_output", "local_shell_call
 
 def read(payload: dict[str, Any], model: str | None, stream: bool | None) -> Prompt:
     """Reads a Responses request."""
+    required(payload, "input")
     items = input_items(payload)
     tools = [as_dict(tool) for tool in as_list(payload.get("tools"))]
     text_format = as_dict(as_dict(payload.get("text")).get("format"))
     previous = payload.get("previous_response_id")
     return Prompt(
         dialect=name,
-        model=str(payload.get("model", "")),
+        model=str(required(payload, "model")),
         stream=payload.get("stream") is True,
         pieces=_pieces(payload, tools, items),
         tools=tuple(offered for tool in tools for offered in _offered(tool)),
@@ -64,14 +80,16 @@ def input_items(payload: dict[str, Any]) -> list[dict[str, Any]]:
     return [as_dict(item) for item in as_list(given)]
 
 
-def _offered(tool: dict[str, Any]) -> list[OfferedTool]:
+def _offered(tool: dict[str, Any], namespace: str | None = None) -> list[OfferedTool]:
     """The callable tools in one entry: a namespace holds several, hosted tools none."""
     if tool.get("type") == "namespace":
-        return [offered for inner in as_list(tool.get("tools")) for offered in _offered(as_dict(inner))]
+        inner_tools = map(as_dict, as_list(tool.get("tools")))
+        return [offered for inner in inner_tools for offered in _offered(inner, str(tool.get("name")))]
     if tool.get("type") not in ("function", "custom"):
         return []
     custom = tool.get("type") == "custom"
-    return [OfferedTool(name=str(tool.get("name")), schema=as_dict(tool.get("parameters")), custom=custom)]
+    schema = as_dict(tool.get("parameters"))
+    return [OfferedTool(name=str(tool.get("name")), namespace=namespace, schema=schema, custom=custom)]
 
 
 def _pieces(payload: dict[str, Any], tools: list[dict[str, Any]], items: list[dict[str, Any]]) -> tuple[Piece, ...]:
@@ -161,8 +179,11 @@ def output_items(generation: Generation) -> list[dict[str, Any]]:
 def _call_item(generation: Generation, index: int) -> dict[str, Any]:
     call = generation.reply.tool_calls[index]
     call_id = generation.call_id("call_", index)
+    tool = next((tool for tool in generation.prompt.tools if tool.name == call.name), None)
     common = {"status": "completed", "call_id": call_id, "name": call.name}
-    if any(tool.custom and tool.name == call.name for tool in generation.prompt.tools):
+    if tool is not None and tool.namespace is not None:
+        common["namespace"] = tool.namespace
+    if tool is not None and tool.custom:
         return {
             "id": f"ctc_{call_id}",
             "type": "custom_tool_call",
