@@ -136,8 +136,9 @@ def choices_of(annotation: Any) -> str:
 def allowed_of(kind: inspect.Type) -> str:
     """What a type lets in, in plain words. Raises `TypeError` for a type that no setting has used so far."""
     match kind:
-        case inspect.Metadata(type=inner):
-            return allowed_of(inner)
+        case inspect.Metadata(type=inner, extra_json_schema=schema):
+            examples = (schema or {}).get("examples")
+            return "one of " + ", ".join(examples) if examples else allowed_of(inner)
         case inspect.BoolType():
             return "true or false"
         case inspect.IntType():

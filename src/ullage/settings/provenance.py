@@ -10,7 +10,7 @@ SourceKind = Literal["default", "user", "project", "environment", "flag"]
 ProblemCode = Literal["unknown_key", "bad_value", "not_allowed", "unreadable", "conflict"]
 
 
-class Source(Struct, frozen=True, kw_only=True):
+class Source(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The place a value was read from. `line` counts from 1; `flag` is spelled as on the command line."""
 
     kind: SourceKind

@@ -17,7 +17,7 @@ Connections = Annotated[int, Meta(ge=1, le=65_535)]
 Bytes = Annotated[int, Meta(ge=1, le=1 << 40)]
 
 
-class ServerSettings(Struct, frozen=True, kw_only=True):
+class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The daemon's own socket and what it lets in."""
 
     host: Annotated[str, Meta(description="Address to listen on. Only loopback addresses are allowed.")] = "127.0.0.1"
@@ -32,7 +32,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     drain_timeout_s: Annotated[Seconds, Meta(description="How long open answers may finish after SIGTERM.")] = 30.0
 
 
-class UpstreamSettings(Struct, frozen=True, kw_only=True):
+class UpstreamSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How providers are reached."""
 
     connect_timeout_s: Annotated[Seconds, Meta(description="Longest wait for a connection to a provider.")] = 15.0
@@ -44,7 +44,7 @@ class UpstreamSettings(Struct, frozen=True, kw_only=True):
     ] = True
 
 
-class AccountingSettings(Struct, frozen=True, kw_only=True):
+class AccountingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is counted beside the relay."""
 
     enabled: Annotated[bool, Meta(description="Account for requests. Off relays only and records usage.")] = True
@@ -57,14 +57,21 @@ class AccountingSettings(Struct, frozen=True, kw_only=True):
     ] = 256 * 1024 * 1024
 
 
-class StoreSettings(Struct, frozen=True, kw_only=True):
+class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where records are kept and for how long."""
 
-    url: Annotated[str, Meta(description="`sqlite` (a file in the data directory) or `memory`.")] = "sqlite"
+    url: Annotated[
+        str,
+        Meta(
+            pattern=r"^(sqlite|memory|sqlite:///.+)$",
+            examples=["sqlite", "sqlite:///PATH", "memory"],
+            description="`sqlite` is a file in the data directory; `memory` forgets at the end of the run.",
+        ),
+    ] = "sqlite"
     keep_days: Annotated[Days, Meta(description="Calls and events older than this are pruned.")] = 90
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings. `upstreams` maps a dialect to the root of its provider."""
 
     mode: Annotated[Mode, Meta(description="`observe` relays byte for byte and accounts beside it.")] = "observe"

@@ -1,0 +1,81 @@
+"""`ullage config show`: every setting with the value it has now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from ullage.cli.output import print_json
+from ullage.settings import catalog, load_settings, resolve_upstreams
+
+if TYPE_CHECKING:
+    from ullage.settings import Loaded, Settings
+
+
+@click.command()
+@click.option("--sources", is_flag=True, help="Say where each value comes from.")
+@click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="Settings file in place of the user's.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with sources, problems and paths.")
+def command(sources: bool, config: Path | None, as_json: bool) -> None:
+    """Print every setting with its value.
+
+    The output is itself a settings file. Values that cannot be used are named on standard error.
+    """
+    loaded = load_settings(config=config)
+    if as_json:
+        print_json(report(loaded))
+        return
+    click.echo(toml_text(loaded, sources=sources))
+    for problem in loaded.problems:
+        click.echo(f"ullage: {problem}", err=True)
+
+
+def report(loaded: Loaded) -> dict[str, Any]:
+    """The same for programs: settings nested as in a file, everything else by dotted key."""
+    settings: dict[str, Any] = {}
+    for key, value in values(loaded).items():
+        section, _, name = key.rpartition(".")
+        (settings.setdefault(section, {}) if section else settings)[name] = value
+    return {
+        "settings": settings,
+        "sources": loaded.sources,
+        "problems": loaded.problems,
+        "paths": msgspec.structs.asdict(loaded.paths),
+    }
+
+
+def values(loaded: Loaded) -> dict[str, Any]:
+    """The value in force of each setting by its dotted key, in the order of the catalogue."""
+    found = {key: value_at(loaded.settings, key) for key in loaded.sources}
+    found["data_dir"] = str(loaded.paths.data_dir)
+    return found | {f"upstreams.{dialect}": root for dialect, root in resolve_upstreams(loaded.settings).items()}
+
+
+def value_at(settings: Settings, key: str) -> Any:
+    """The value of a dotted key; `None` for an upstream that is not set."""
+    section, _, name = key.rpartition(".")
+    if section == "upstreams":
+        return settings.upstreams.get(name)
+    return getattr(getattr(settings, section) if section else settings, name)
+
+
+def toml_text(loaded: Loaded, *, sources: bool) -> str:
+    """The values as a settings file; with `sources`, a comment behind each."""
+    lines: list[tuple[str, str]] = []
+    section = ""
+    for key, value in values(loaded).items():
+        setting = catalog()[key]
+        if setting.section != section:
+            section = setting.section
+            lines += [("", ""), (f"[{section}]", "")]
+        lines.append((f"{setting.name} = {toml_value(value)}", str(loaded.sources[key])))
+    width = max(len(text) for text, _ in lines)
+    return "\n".join(f"{text:{width}}  # {source}" if sources and source else text for text, source in lines)
+
+
+def toml_value(value: Any) -> str:
+    """A value as TOML writes it. Strings have the same form as in JSON."""
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,121 @@
+"""`ullage config`: what it prints and what it makes of a wrong file."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from ullage.cli import main
+from ullage.settings import DEFAULT_UPSTREAMS, Settings, load_settings
+
+
+@pytest.fixture
+def user_file() -> Path:
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "ullage" / "config.toml"
+    file.parent.mkdir(parents=True)
+    return file
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(["config", *arguments])
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    return msgspec.json.decode(call(capsys, *arguments, "--json")[1])
+
+
+def test_what_show_prints_is_a_settings_file_that_says_the_same(
+    user_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user_file.write_text("server.port = 9000\nupstreams.openai = 'http://h/v1'\n")
+    status, shown, _ = call(capsys, "show", "--sources")
+    before = load_settings().settings
+    user_file.write_text(shown)
+    after = load_settings()
+    assert status == 0
+    assert after.problems == ()
+    assert after.settings.server == before.server
+    assert after.settings.upstreams == DEFAULT_UPSTREAMS | before.upstreams
+
+
+def test_show_has_every_setting_and_its_source_behind_it(user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    user_file.write_text("[server]\nport = 9000\n")
+    _, shown, _ = call(capsys, "show", "--sources")
+    lines = shown.splitlines()
+    assert next(line for line in lines if line.startswith("port ")).endswith(f"# {user_file}:2")
+    assert next(line for line in lines if line.startswith("mode ")).endswith("# default")
+    assert set(tomllib.loads(shown)) == set(Settings.__struct_fields__)
+
+
+def test_show_names_what_it_could_not_use_beside_its_output(
+    user_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user_file.write_text("server.prot = 1\n")
+    status, shown, said = call(capsys, "show")
+    assert (status, tomllib.loads(shown)["server"]["port"]) == (0, 8484)
+    assert said == f"ullage: {user_file}:1: server.prot is not a setting (did you mean server.port?)\n"
+
+
+def test_show_for_programs_has_values_sources_problems_and_paths(
+    user_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user_file.write_text("server.port = 9000\nserver.prot = 1\n")
+    report = call_json(capsys, "show")
+    assert report["settings"]["server"]["port"] == 9000
+    assert report["settings"]["upstreams"] == DEFAULT_UPSTREAMS
+    assert report["sources"]["server.port"] == {"kind": "user", "file": str(user_file), "line": 1}
+    assert report["sources"]["mode"] == {"kind": "default"}
+    assert report["problems"][0]["code"] == "unknown_key"
+    assert report["paths"]["user_file"] == str(user_file)
+
+
+def test_check_is_content_with_a_good_file(user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    user_file.write_text("server.port = 9000\n")
+    assert call(capsys, "check") == (0, f"No problems in {user_file}, the environment.\n", "")
+    assert call(capsys, "check", str(user_file)) == (0, f"No problems in {user_file}.\n", "")
+
+
+def test_check_names_every_problem_and_says_so_by_its_status(
+    user_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ULLAGE_MOED", "observe")
+    user_file.write_text("server.prot = 1\n")
+    status, said, _ = call(capsys, "check")
+    assert status == 1
+    assert said.splitlines() == [
+        f"{user_file}:1: server.prot is not a setting (did you mean server.port?)",
+        "$ULLAGE_MOED: ULLAGE_MOED is not a variable that ullage reads (did you mean ULLAGE_MODE?)",
+    ]
+    assert [problem["key"] for problem in call_json(capsys, "check")["problems"]] == ["server.prot", "ULLAGE_MOED"]
+
+
+def test_check_judges_a_named_file_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ULLAGE_MOED", "observe")
+    file = tmp_path / "other.toml"
+    file.write_text("[server\n")
+    status, said, _ = call(capsys, "check", str(file))
+    assert (status, said.startswith(f"{file}:1: the file is not TOML")) == (1, True)
+
+
+def test_check_of_a_file_that_is_not_there_is_a_wrong_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, said = call(capsys, "check", str(tmp_path / "none.toml"))
+    assert (status, out) == (2, "")
+    assert "does not exist" in said
+
+
+def test_the_schema_knows_every_section_and_lets_nothing_else_in(capsys: pytest.CaptureFixture[str]) -> None:
+    schema = msgspec.json.decode(call(capsys, "schema")[1])
+    top = schema["$defs"]["Settings"]
+    assert set(top["properties"]) == set(Settings.__struct_fields__)
+    assert top["additionalProperties"] is False
+    assert "anthropic" in top["properties"]["upstreams"]["properties"]
+    assert schema["$defs"]["ServerSettings"]["properties"]["port"]["maximum"] == 65535
