@@ -150,9 +150,9 @@ def _open_read_only(path: Path) -> sqlite3.Connection:
     connection = _connect(f"{address}?mode=ro", uri=True)
     try:
         connection.execute("PRAGMA schema_version").fetchone()
-    except sqlite3.OperationalError:
+    except sqlite3.Error as error:
         connection.close()
-        if identify(path.with_name(f"{path.name}-wal")) is not None or os.access(path.parent, os.W_OK):
+        if name_fault(error) != "unusable" or identify(path.with_name(f"{path.name}-wal")) is not None:
             raise
         # In a folder that cannot be written SQLite cannot make the shared index of a write-ahead log. With no log there
         # is no writer either, so the file may be read as if it never changed.

@@ -31,7 +31,7 @@ _SESSION_IDS = "SELECT id FROM sessions WHERE id BETWEEN ? AND ? ORDER BY id LIM
 _CALL = "SELECT record FROM calls WHERE id = ?"
 _CALL_IDS = "SELECT id FROM calls WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"
 # One statement per filter, each with its index: "(? IS NULL OR session = ?)" would read the whole table.
-_CALLS = {
+SELECT_CALLS = {
     (False, False): "SELECT record FROM calls ORDER BY created_ms DESC, seq DESC LIMIT ?",
     (True, False): "SELECT record FROM calls WHERE session = ? ORDER BY created_ms DESC, seq DESC LIMIT ?",
     (False, True): "SELECT record FROM calls WHERE kind = ? ORDER BY created_ms DESC, seq DESC LIMIT ?",
@@ -65,7 +65,7 @@ class SqliteReader:
 
     def calls(self, session_id: str | None = None, *, kind: str | None = None, limit: int = 50) -> list[CallRecord]:
         wanted = [mark for mark in (session_id, kind) if mark is not None]
-        return self._records(CallRecord, _CALLS[session_id is not None, kind is not None], *wanted, limit)
+        return self._records(CallRecord, SELECT_CALLS[session_id is not None, kind is not None], *wanted, limit)
 
     def find_call(self, call_id: str) -> CallRecord | None:
         return _first(self._records(CallRecord, _CALL, call_id))

@@ -1,0 +1,109 @@
+"""Stores to test, and records to put into them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ullage.stores import CallRecord, EventRecord, MemoryStore, SessionRecord, SqliteStore, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+NOW_MS = 1_780_000_000_000
+
+
+class Clock:
+    """Epoch milliseconds that a test moves by hand."""
+
+    def __init__(self) -> None:
+        self.now_ms = NOW_MS
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+class Records:
+    """Makes records with every field that a test does not care about filled in."""
+
+    def session(self, name: str = "s1", **fields: Any) -> SessionRecord:
+        common: dict[str, Any] = {
+            "client": "claude-code",
+            "identity": "client",
+            "started_ms": NOW_MS,
+            "last_ms": NOW_MS,
+        }
+        return SessionRecord(id=name, **(common | fields))
+
+    def call(self, name: str = "c1", **fields: Any) -> CallRecord:
+        common: dict[str, Any] = {
+            "session": "s1",
+            "created_ms": NOW_MS,
+            "dialect": "anthropic",
+            "kind": "conversation",
+            "path": "/v1/messages",
+            "provider": "anthropic",
+            "model": "claude-x",
+            "outcome": "ok",
+        }
+        return CallRecord(id=name, **(common | fields))
+
+    def event(self, kind: str = "branch", **fields: Any) -> EventRecord:
+        return EventRecord(kind=kind, **({"created_ms": NOW_MS} | fields))
+
+
+@pytest.fixture
+def records() -> Records:
+    return Records()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "ullage.db"
+
+
+@pytest.fixture
+def open_sqlite(database: Path, clock: Clock) -> Iterator[Callable[..., SqliteStore]]:
+    """Opens stores on one file; those still open are closed after the test."""
+    opened: list[SqliteStore] = []
+
+    def open_one(**options: Any) -> SqliteStore:
+        opened.append(SqliteStore(database, **({"clock_ms": clock} | options)))
+        return opened[-1]
+
+    yield open_one
+    for store in opened:
+        store.close(0.2)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest) -> Store:
+    """Every kind of store in turn."""
+    if request.param == "memory":
+        return MemoryStore()
+    opened: Store = request.getfixturevalue("open_sqlite")()
+    return opened
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[Path]:
+    """An open folder in which this test, even when run by root, has only the rights of others."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        is_root = os.geteuid() == 0
+        if is_root:
+            os.seteuid(65534)
+        yield folder
+        if is_root:
+            os.seteuid(0)
+        folder.chmod(0o700)

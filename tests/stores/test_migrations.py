@@ -1,0 +1,88 @@
+"""The steps that make the tables."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ullage.core.errors import StoreError
+from ullage.stores.migrations import MIGRATIONS, Migration, find_version, migrate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RELEASED = {"m001_sessions_calls_events": "2fb86ddab8491c0964024f006dc9470ef40b3336c4eb6f4fb45edc2c27fddf1a"}
+"""Checksums of the steps that people have applied. A line here is never changed, only added."""
+
+ADD_NOTES = Migration("m002_notes", "CREATE TABLE notes (text TEXT); CREATE INDEX notes_by_text ON notes (text);")
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    yield connection
+    connection.close()
+
+
+def tables(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def test_numbers_are_unique_rise_by_one_and_begin_the_names() -> None:
+    assert [migration.number for migration in MIGRATIONS] == list(range(1, len(MIGRATIONS) + 1))
+    assert all(re.fullmatch(r"m\d{3}_[a-z_]+", migration.name) for migration in MIGRATIONS)
+
+
+def test_released_steps_are_as_they_were_released() -> None:
+    checksums = {migration.name: migration.checksum for migration in MIGRATIONS}
+    assert {name: checksums[name] for name in RELEASED} == RELEASED
+
+
+def test_a_new_database_gets_all_steps_and_remembers_them(connection: sqlite3.Connection) -> None:
+    migrate(connection, now_ms=7)
+    assert tables(connection) == {"schema_migrations", "sessions", "calls", "events"}
+    assert connection.execute("SELECT * FROM schema_migrations").fetchall() == [
+        (migration.number, migration.name, migration.checksum, 7) for migration in MIGRATIONS
+    ]
+
+
+def test_an_up_to_date_database_is_left_alone_without_a_lock(connection: sqlite3.Connection) -> None:
+    migrate(connection, now_ms=1)
+    connection.execute("PRAGMA query_only = ON")
+    migrate(connection, now_ms=2)
+    assert find_version(connection) == MIGRATIONS[-1].number
+
+
+def test_only_missing_steps_are_applied(connection: sqlite3.Connection) -> None:
+    migrate(connection, 1)
+    connection.execute("INSERT INTO events (created_ms, record) VALUES (5, '{}')")
+    migrate(connection, 2, (*MIGRATIONS, ADD_NOTES))
+    assert "notes" in tables(connection)
+    assert connection.execute("SELECT count(*) FROM events").fetchone() == (1,)
+    assert connection.execute("SELECT version, applied_ms FROM schema_migrations").fetchall() == [(1, 1), (2, 2)]
+
+
+def test_a_step_that_fails_leaves_nothing_behind(connection: sqlite3.Connection) -> None:
+    broken = Migration("m002_broken", "CREATE TABLE half (x); CREATE TABLE half (x);")
+    with pytest.raises(sqlite3.OperationalError):
+        migrate(connection, 1, (*MIGRATIONS, broken))
+    assert tables(connection) == set()
+    assert find_version(connection) == 0
+
+
+def test_an_older_program_refuses_a_newer_database(connection: sqlite3.Connection) -> None:
+    migrate(connection, 1, (*MIGRATIONS, ADD_NOTES))
+    with pytest.raises(StoreError, match="version 2; this ullage knows versions up to 1") as refusal:
+        migrate(connection, 2, MIGRATIONS[:1])
+    assert refusal.value.code == "newer_database"
+
+
+def test_a_changed_step_is_noticed(connection: sqlite3.Connection) -> None:
+    migrate(connection, 1)
+    changed = MIGRATIONS[0]._replace(sql=MIGRATIONS[0].sql.replace("kind TEXT NOT NULL", "kind TEXT"))
+    with pytest.raises(StoreError) as refusal:
+        find_version(connection, (changed,))
+    assert refusal.value.code == "changed_migration"

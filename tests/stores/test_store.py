@@ -1,0 +1,190 @@
+"""What every store does. Each test runs against each of them."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ullage.core.errors import StoreError
+
+if TYPE_CHECKING:
+    from conftest import Records
+    from ullage.stores import Store
+
+
+def test_a_call_is_read_back_as_it_was_put(store: Store, records: Records) -> None:
+    call = records.call(
+        model="claude-x",
+        status=200,
+        first_byte_ms=12.5,
+        tool_calls=("bash", "edit"),
+        usage={"input_fresh": 10, "cache_read": None, "raw": {"deep": [1, {"x": "é"}]}},
+        breakdown={"sections": [{"id": "system", "tokens": n} for n in range(100)]},
+        warnings=("estimate only",),
+    )
+    store.put_call(call)
+    assert store.flush()
+    assert store.find_call("c1") == call
+
+
+def test_a_session_is_read_back_as_it_was_put(store: Store, records: Records) -> None:
+    session = records.session(client_version="2.1.0", agent="explorer", parent="s0", calls=3, model="claude-x")
+    store.put_session(session)
+    assert store.flush()
+    assert store.find_session("s1") == session
+
+
+def test_an_event_is_read_back_as_it_was_put(store: Store, records: Records) -> None:
+    event = records.event(session="s1", call="c1", details={"before": 12, "after": 3})
+    store.put_event(event)
+    assert store.flush()
+    assert store.events() == [event]
+
+
+def test_an_empty_store_has_nothing_and_no_problems(store: Store) -> None:
+    assert store.flush()
+    assert (store.sessions(), store.calls(), store.events(), store.problems()) == ([], [], [], ())
+
+
+def test_what_was_never_put_is_not_found(store: Store) -> None:
+    assert store.find_call("c1") is None
+    assert store.find_session("s1") is None
+
+
+def test_a_record_with_the_same_id_replaces_the_older_one(store: Store, records: Records) -> None:
+    store.put_call(records.call(outcome="cut"))
+    store.put_session(records.session(calls=1))
+    assert store.flush()
+    store.put_call(records.call(outcome="ok", session="s2", kind="title"))
+    store.put_session(records.session(calls=2))
+    assert store.flush()
+    assert [call.outcome for call in store.calls()] == ["ok"]
+    assert store.calls("s1") == []
+    assert [session.calls for session in store.sessions()] == [2]
+
+
+def test_of_two_records_put_in_one_breath_the_later_stays(store: Store, records: Records) -> None:
+    for number in range(10):
+        store.put_session(records.session(calls=number))
+    assert store.flush()
+    assert [session.calls for session in store.sessions()] == [9]
+
+
+def test_calls_come_newest_first_and_of_equal_times_the_last_put_first(store: Store, records: Records) -> None:
+    for name, created_ms in (("a", 20), ("b", 30), ("c", 20), ("d", 10)):
+        store.put_call(records.call(name, created_ms=created_ms))
+    assert store.flush()
+    assert [call.id for call in store.calls()] == ["b", "c", "a", "d"]
+
+
+def test_sessions_come_with_the_newest_activity_first(store: Store, records: Records) -> None:
+    for name, last_ms in (("a", 20), ("b", 30), ("c", 10)):
+        store.put_session(records.session(name, last_ms=last_ms))
+    assert store.flush()
+    assert [session.id for session in store.sessions()] == ["b", "a", "c"]
+
+
+def test_calls_are_filtered_by_session_and_kind(store: Store, records: Records) -> None:
+    store.put_call(records.call("a", session="s1", kind="conversation", created_ms=1))
+    store.put_call(records.call("b", session="s1", kind="title", created_ms=2))
+    store.put_call(records.call("c", session="s2", kind="title", created_ms=3))
+    assert store.flush()
+    assert [call.id for call in store.calls("s1")] == ["b", "a"]
+    assert [call.id for call in store.calls(kind="title")] == ["c", "b"]
+    assert [call.id for call in store.calls("s2", kind="title")] == ["c"]
+    assert store.calls("s2", kind="conversation") == []
+
+
+def test_events_are_filtered_by_session(store: Store, records: Records) -> None:
+    store.put_event(records.event("branch", session="s1", created_ms=1))
+    store.put_event(records.event("store_recovered", created_ms=2))
+    store.put_event(records.event("rewrite", session="s1", created_ms=3))
+    assert store.flush()
+    assert [event.kind for event in store.events()] == ["rewrite", "store_recovered", "branch"]
+    assert [event.kind for event in store.events("s1")] == ["rewrite", "branch"]
+
+
+@pytest.mark.parametrize("read", ["sessions", "calls", "events"])
+def test_a_limit_keeps_the_newest(store: Store, records: Records, read: str) -> None:
+    for number in range(5):
+        store.put_session(records.session(f"s{number}", last_ms=number))
+        store.put_call(records.call(f"c{number}", created_ms=number))
+        store.put_event(records.event(created_ms=number))
+    assert store.flush()
+    everything = getattr(store, read)(limit=100)
+    assert len(everything) == 5
+    assert getattr(store, read)(limit=2) == everything[:2]
+    assert getattr(store, read)(limit=0) == []
+
+
+def test_ids_are_found_by_their_beginning(store: Store, records: Records) -> None:
+    for name in ("ab1", "ab2", "ac1", "AB3", "ab%"):
+        store.put_call(records.call(name))
+        store.put_session(records.session(name))
+    assert store.flush()
+    assert store.call_ids("ab") == ["ab%", "ab1", "ab2"]
+    assert store.session_ids("ab", limit=1) == ["ab%"]
+    assert store.call_ids("") == ["AB3", "ab%", "ab1", "ab2", "ac1"]
+    assert store.call_ids("zz") == []
+
+
+def test_a_record_may_be_changed_after_it_was_put(store: Store, records: Records) -> None:
+    details = {"before": 1}
+    store.put_event(records.event(details=details))
+    details["before"] = 2
+    assert store.flush()
+    assert store.events()[0].details == {"before": 1}
+
+
+def test_text_that_utf8_cannot_hold_is_kept_with_replacements(store: Store, records: Records) -> None:
+    """A model name or session id is whatever a client sent: JSON allows lone surrogates."""
+    store.put_session(records.session("s\ud800"))
+    store.put_call(records.call("c\udfff", model="x\ud800y", usage={"\ud800": 2**80, "when": object}))
+    store.put_event(records.event(session="s\ud800", details={"x": "\ud800"}))
+    assert store.flush()
+    assert store.sessions()[0].id == "s?"
+    assert [(call.id, call.model) for call in store.calls()] == [("c?", "x?y")]
+    assert store.events("s?")[0].details == {"x": "?"}
+    assert store.problems() == ()
+
+
+def test_numbers_that_json_lacks_and_huge_numbers_lose_no_record(store: Store, records: Records) -> None:
+    store.put_call(records.call(usage={"nan": float("nan"), "huge": 10**400}))
+    assert store.flush()
+    assert store.find_call("c1") is not None
+
+
+def test_records_from_many_threads_are_all_kept(store: Store, records: Records) -> None:
+    def put_some(thread: int) -> None:
+        for number in range(50):
+            store.put_call(records.call(f"{thread}-{number}"))
+
+    threads = [threading.Thread(target=put_some, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.flush()
+    assert len(store.calls(limit=1000)) == 400
+
+
+def test_reads_from_many_threads_at_once_agree(store: Store, records: Records) -> None:
+    store.put_call(records.call())
+    assert store.flush()
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.append(len(store.calls()))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [1] * 8
+
+
+def test_a_closed_store_refuses_reads_and_swallows_writes(store: Store, records: Records) -> None:
+    store.close()
+    store.close()
+    store.put_call(records.call())
+    with pytest.raises(StoreError, match="closed"):
+        store.calls()
