@@ -1,0 +1,52 @@
+"""Slices to nouns: decodes one slice and hands it to the reader of its dialect. Nothing here raises for odd content."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ullage.core.content import Context, Message, ToolSpec
+
+from .jsontext import decode
+from .requests import anthropic, gemini, openai_chat, openai_responses
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from .conversation import Conversation, Dialect, Slice
+
+_READERS: dict[Dialect, ModuleType] = {
+    "openai-chat": openai_chat,
+    "openai-responses": openai_responses,
+    "anthropic": anthropic,
+    "gemini": gemini,
+}
+
+
+def read_system(piece: Slice, dialect: Dialect) -> str:
+    """The text of a system slice."""
+    text: str = _READERS[dialect].read_system(decode(piece.raw))
+    return text
+
+
+def read_tool(piece: Slice, dialect: Dialect) -> ToolSpec:
+    """The definition in a tool slice; `wire` holds its bytes."""
+    tool: ToolSpec = _READERS[dialect].read_tool(decode(piece.raw))
+    return msgspec.structs.replace(tool, wire=piece.raw)
+
+
+def read_message(piece: Slice, dialect: Dialect) -> Message:
+    """The message in a slice; a message with a tool result of the client has the role `tool` in every dialect."""
+    message: Message = _READERS[dialect].read_message(decode(piece.raw))
+    return message
+
+
+def read_context(conversation: Conversation) -> Context:
+    """Everything of a request that bears on its prompt, decoded."""
+    dialect = conversation.dialect
+    return Context(
+        system=tuple(read_system(piece, dialect) for piece in conversation.system),
+        tools=tuple(read_tool(piece, dialect) for piece in conversation.tools),
+        messages=tuple(read_message(piece, dialect) for piece in conversation.messages),
+    )
