@@ -316,14 +316,20 @@ def test_the_queue_is_bounded_in_bytes(open_sqlite: Opening, records: Records, l
 # A damaged file
 
 
-@pytest.fixture(params=["overwritten", "first page gone", "inner pages gone", "cut short"])
-def damaged(request: pytest.FixtureRequest, open_sqlite: Opening, records: Records, database: Path) -> Path:
-    """A database with 400 calls that is no longer one."""
+@pytest.fixture
+def filled(open_sqlite: Opening, records: Records, database: Path) -> Path:
+    """A database with 400 calls that nobody has open."""
     store = open_sqlite()
     for number in range(400):
         store.put_call(records.call(f"c{number}", path=os.urandom(1000).hex()))
     store.close()
-    content = bytearray(database.read_bytes())
+    return database
+
+
+@pytest.fixture(params=["overwritten", "first page gone", "inner pages gone", "cut short"])
+def damaged(request: pytest.FixtureRequest, filled: Path) -> Path:
+    """A database with 400 calls that is no longer one."""
+    content = bytearray(filled.read_bytes())
     if request.param == "overwritten":
         content[:] = b"not a database " * 5000
     elif request.param == "first page gone":
@@ -332,8 +338,8 @@ def damaged(request: pytest.FixtureRequest, open_sqlite: Opening, records: Recor
         content[4096:] = b"\xff" * (len(content) - 4096)
     else:
         del content[20_000:]
-    database.write_bytes(content)
-    return database
+    filled.write_bytes(content)
+    return filled
 
 
 def test_a_damaged_file_is_moved_aside_and_a_fresh_one_is_used(
@@ -351,21 +357,30 @@ def test_a_damaged_file_is_moved_aside_and_a_fresh_one_is_used(
     assert mode(damaged) == 0o600
 
 
-def test_damage_that_only_a_reader_meets_is_repaired_too(
-    open_sqlite: Opening, records: Records, database: Path
-) -> None:
-    store = open_sqlite()
-    for number in range(400):
-        store.put_call(records.call(f"c{number}", path=os.urandom(1000).hex()))
-    store.close()
-    store = open_sqlite()
+def damage_inside(database: Path) -> None:
     with database.open("r+b") as file:
         file.seek(8 * 4096)
         file.write(b"\xff" * (database.stat().st_size - 8 * 4096))
+
+
+def test_damage_that_only_a_reader_meets_is_repaired_too(
+    filled: Path, open_sqlite: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ullage.stores.writer.prune_portion", lambda *_: 0)
+    store = open_sqlite()
+    damage_inside(filled)
     with pytest.raises(StoreError, match="damaged"):
         store.calls(limit=999)
     wait_until(store.problems)
-    wait_until(lambda: store.calls() == [])
+    assert store.calls() == []
+
+
+def test_damage_that_pruning_meets_is_repaired_too(filled: Path, open_sqlite: Opening, clock: Clock) -> None:
+    damage_inside(filled)
+    clock.now_ms += 91 * DAY_MS
+    store = open_sqlite()
+    wait_until(store.problems)
+    assert store.calls() == []
 
 
 def test_a_record_that_cannot_be_read_is_a_store_error(
@@ -533,23 +548,28 @@ def write_after_damage(database: Path, writer: int) -> None:
 
 
 @forks
-def test_a_forked_child_and_its_parent_both_write(open_sqlite: Opening, records: Records) -> None:
+def test_a_forked_child_finds_the_store_closed_and_its_parent_goes_on(open_sqlite: Opening, records: Records) -> None:
+    """Forked while the writer is busy: whatever lock it holds then, the child must not wait for it."""
     store = open_sqlite()
-    store.put_call(records.call("before"))
-    assert len(store.sessions()) == 0
-    child = multiprocessing.get_context("fork").Process(target=put_and_close, args=(store, records))
-    child.start()
-    store.put_call(records.call("parent"))
-    child.join(20)
-    assert child.exitcode == 0
+    for turn in range(5):
+        for number in range(100):
+            store.put_call(records.call(f"{turn}-{number}"))
+        store.flush(0.001)
+        child = multiprocessing.get_context("fork").Process(target=use_in_child, args=(store, records))
+        child.start()
+        child.join(20)
+        assert child.exitcode == 0
     assert store.flush()
-    assert sorted(call.id for call in store.calls()) == ["before", "child", "parent"]
+    assert len(store.calls(limit=9999)) == 500
+    assert store.problems() == ()
 
 
-def put_and_close(store: SqliteStore, records: Records) -> None:
+def use_in_child(store: SqliteStore, records: Records) -> None:
     store.put_call(records.call("child"))
     assert store.flush()
-    assert store.find_call("child") is not None
+    assert store.problems() == ("1 record lost: the store was closed.",)
+    with pytest.raises(StoreError, match="closed"):
+        store.calls()
     store.close()
 
 

@@ -11,7 +11,8 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     """One session of one client as the gateway sees it. Times are epoch milliseconds.
 
     `identity` says how the id was found: `header` (ours), `client` (the client's own id) or `fingerprint`.
-    `parent` is the session a branch or sub-agent came from.
+    `parent` is the session a branch or sub-agent came from. `tip` is the end of its chain of message hashes, by which a
+    session without an id is found again after a restart.
     """
 
     id: str
@@ -25,6 +26,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     calls: int = 0
     provider: str | None = None
     model: str | None = None
+    tip: dict[str, Any] | None = None
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):

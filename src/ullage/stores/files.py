@@ -62,6 +62,8 @@ def name_fault(error: Exception) -> Fault:
 def explain(path: Path, error: Exception) -> StoreError:
     """The error for people: which file, what is wrong with it, what to do."""
     if isinstance(error, StoreError):
+        if str(path) in error.message:
+            return error
         return StoreError(f"{path}: {error.message}", hint=error.hint, code=error.code)
     fault = name_fault(error)
     what, hint = _SENTENCES[fault]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import weakref
 from typing import TYPE_CHECKING
@@ -30,8 +31,8 @@ class SqliteStore:
 
     A file that another process has locked, or a full disk, does not fail the opening: records wait. Records older than
     `keep_days` (by `clock_ms`, epoch milliseconds) are removed now and then. `connect` opens the writing connection;
-    `queue_records` and `queue_bytes` bound what waits. Several processes may use one file. After a fork the child has an empty
-    queue and a writer of its own; what the parent had queued is written by the parent.
+    `queue_records` and `queue_bytes` bound what waits. Several processes may use one file, each with a store of its own: in a
+    forked child the parent's store is closed, and what was queued is written by the parent.
     """
 
     def __init__(
@@ -44,20 +45,19 @@ class SqliteStore:
         queue_records: int = QUEUE_RECORDS,
         queue_bytes: int = QUEUE_BYTES,
     ) -> None:
-        def make_writer() -> Writer:
-            return Writer(
-                path,
-                clock_ms=clock_ms,
-                keep_days=keep_days,
-                connect=connect,
-                queue_records=queue_records,
-                queue_bytes=queue_bytes,
-            )
-
         self.path = path
-        self._make_writer = make_writer
-        self._inherited: list[object] = []
-        self._begin()
+        self._make_writer = functools.partial(
+            Writer,
+            path,
+            clock_ms=clock_ms,
+            keep_days=keep_days,
+            connect=connect,
+            queue_records=queue_records,
+            queue_bytes=queue_bytes,
+        )
+        self._writer = self._make_writer()
+        self._reader = SqliteReader(path, on_damage=self._writer.suspect)
+        self._inherited: tuple[object, ...] = ()
         self._writer.start()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=_Fork(self))
@@ -116,17 +116,16 @@ class SqliteStore:
             self._writer.lose("they could not be encoded")
             return None
 
-    def _begin(self) -> None:
-        self._writer = self._make_writer()
-        self._reader = SqliteReader(self.path, on_damage=self._writer.suspect)
+    def close_in_child(self) -> None:
+        """In a forked child: this store is closed.
 
-    def begin_after_fork(self) -> None:
-        """In a forked child: leaves the parent's thread, locks and connections alone and begins anew.
-
-        The inherited ones are kept, never used and never closed: closing them here would touch the parent's files.
+        A lock may have been held by a thread that the child does not have, in our code or inside SQLite, so nothing inherited is
+        used. It is kept all the same: freeing a connection would close it, and with it the parent's files.
         """
-        self._inherited += [self._writer, self._reader]
-        self._begin()
+        self._inherited = (self._writer, self._reader)
+        self._writer = self._make_writer()
+        self._reader = SqliteReader(self.path)
+        self.close(0)
 
 
 class _Fork:
@@ -138,4 +137,4 @@ class _Fork:
     def __call__(self) -> None:
         store = self._store()
         if store is not None:
-            store.begin_after_fork()
+            store.close_in_child()

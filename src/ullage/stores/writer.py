@@ -102,7 +102,8 @@ class Writer:
 
         A locked file or a full disk is no reason: after `OPEN_WAIT_S` the thread goes on trying alone.
         """
-        self._ensure_thread()
+        self._thread = threading.Thread(target=self._run, name="ullage-store-writer", daemon=True)
+        self._thread.start()
         self._opened.wait(OPEN_WAIT_S)
         with self._changed:
             self._opened.set()
@@ -124,9 +125,6 @@ class Writer:
             # Between the first of a group and a whole group the thread sleeps on: waking it costs more than a put.
             if len(self._queue) in (1, GROUP_RECORDS):
                 self._changed.notify_all()
-        if self._thread is None:  # after a fork
-            self._opened.set()
-            self._ensure_thread()
 
     def lose(self, why: str, number: int = 1) -> None:
         """Counts records that are not kept."""
@@ -154,9 +152,8 @@ class Writer:
                 self._closing = True
                 self._deadline = time.monotonic() + timeout_s
                 self._changed.notify_all()
-            thread = self._thread
-        if thread is not None:
-            thread.join(timeout_s)
+        if self._thread is not None:
+            self._thread.join(timeout_s)
 
     def problems(self) -> tuple[str, ...]:
         """What went wrong and is worth telling, as sentences."""
@@ -172,12 +169,6 @@ class Writer:
             self._accepted - self._settled >= self._queue_records
             or self._waiting_bytes + more_bytes > self._queue_bytes
         )
-
-    def _ensure_thread(self) -> None:
-        with self._changed:
-            if self._thread is None and not self._closing:
-                self._thread = threading.Thread(target=self._run, name="ullage-store-writer", daemon=True)
-                self._thread.start()
 
     # From here on: what the thread does.
 
@@ -258,20 +249,22 @@ class Writer:
 
     def _repair(self) -> bool:
         """Moves a damaged file aside and begins a fresh one. False if that was not possible."""
-        now_ms = self._clock_ms()
         try:
-            aside = files.move_aside(self._path, now_ms)
+            aside = files.move_aside(self._path, self._clock_ms())
             if aside is not None:
-                self._note(
-                    f"The database {self._path} was damaged: it was moved to {aside.name}, a fresh one was begun."
-                )
-                details = {"moved_to": aside.name}
-                event, payload = encode(EventRecord(created_ms=now_ms, kind="store_recovered", details=details))
-                self._write(gather([Write(PUT_EVENT, None, (event.session, event.created_ms), payload)]))
+                self._begin_after(aside)
         except (sqlite3.Error, OSError, StoreError) as error:
-            logger.warning("The database %s could not be moved aside: %s", self._path, error)
+            logger.warning("The database %s could not be repaired: %s", self._path, error)
             return False
         return True
+
+    def _begin_after(self, aside: Path) -> None:
+        details = {"moved_to": aside.name}
+        event, payload = encode(EventRecord(created_ms=self._clock_ms(), kind="store_recovered", details=details))
+        try:
+            self._write(gather([Write(PUT_EVENT, None, (event.session, event.created_ms), payload)]))
+        finally:
+            self._note(f"The database {self._path} was damaged: it was moved to {aside.name}, a fresh one was begun.")
 
     def _maintain(self) -> None:
         """Upkeep between groups: looks at a suspected file, removes one portion of what is too old."""
@@ -285,8 +278,10 @@ class Writer:
         try:
             is_done = self._prune()
         except (sqlite3.Error, OSError, StoreError) as error:
-            logger.warning("%s Old records stay for now.", files.explain(self._path, error).message)
             is_done = True
+            self._disconnect()
+            if files.name_fault(error) != "damaged" or not self._repair():
+                logger.warning("%s Old records stay for now.", files.explain(self._path, error).message)
         if is_done:
             self._next_prune = time.monotonic() + PRUNE_EVERY_S
 
