@@ -1,0 +1,237 @@
+"""Measures of single slices: numbers and names, never text, so that they can be kept by the slice's hash."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ullage.core.content import Role
+
+from .amounts import Amount, exactly, total
+from .layouts import find_blocks
+from .tool_shapes import tool_payload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ullage.core.content import Message, Part, ToolSpec
+
+    from .layouts import Block
+    from .meter import Meter
+
+_INSTRUCTING_ROLES = ("system", "developer", "user")
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """What one piece adds to one section.
+
+    `section` is the section's id without a path; `name` the item in it: a path, a skill, a tool, a kind of text. `chars` are code
+    points. `call_id` ties a call to its result; `tool` is the tool's name where the piece knows it. `loaded_tokens` is what a
+    deferred tool would cost.
+    """
+
+    section: str
+    name: str
+    tokens: int
+    low: int
+    high: int
+    chars: int
+    method: str
+    call_id: str | None = None
+    tool: str | None = None
+    loaded_tokens: int | None = None
+
+
+class Measure(Struct, frozen=True, kw_only=True):
+    """One slice measured. `frame` are the tokens around its content.
+
+    `sealed` counts parts whose hidden reasoning is replayed but has no known size; `carries` is true if any part lets the
+    provider replay reasoning. `opens_turn` is true for a message of the user that answers no tool call, `results_only` for one
+    that holds nothing but tool results. `unknown` counts media and tools of unknown cost.
+    """
+
+    role: Role | None = None
+    entries: tuple[Entry, ...] = ()
+    frame: int = 0
+    sealed: int = 0
+    carries: bool = False
+    opens_turn: bool = False
+    results_only: bool = False
+    unknown: int = 0
+
+
+def measure_system(text: str, meter: Meter) -> Measure:
+    """One system block outside the message list."""
+    if not text:
+        return Measure(role="system")
+    entries = tuple(_split_text(text, meter, "system", "prompt"))
+    return Measure(role="system", entries=entries, frame=meter.rule.system_frame())
+
+
+def measure_tool(spec: ToolSpec, meter: Meter) -> Measure:
+    """One tool definition, net. Members of a namespace are tools of their own; deferred and inactive ones cost nothing yet."""
+    if spec.tools:
+        members = [measure_tool(member, meter) for member in spec.tools]
+        entries = [_renamed(entry, f"{spec.name}.{entry.name}") for measure in members for entry in measure.entries]
+        return Measure(entries=tuple(entries), unknown=sum(measure.unknown for measure in members))
+    amount = meter.rule.tool(spec)
+    chars = len(tool_payload(spec, meter.dialect))
+    if spec.deferred or not spec.active:
+        method = "deferred" if spec.active else "inactive"
+        entry = _entry("tools", spec.name, exactly(0, method), chars, loaded_tokens=amount.tokens)
+        return Measure(entries=(entry,))
+    return Measure(entries=(_entry("tools", spec.name, amount, chars),), unknown=int(spec.kind == "hosted"))
+
+
+def measure_message(message: Message, meter: Meter) -> Measure:
+    """One message of any role."""
+    entries = tuple(entry for part in message.parts for entry in _measure_part(part, message.role, meter))
+    results = [part for part in message.parts if part.kind == "tool_result"]
+    calls = sum(part.kind == "tool_call" for part in message.parts)
+    own = [part for part in message.parts if part.kind not in ("tool_call", "tool_result", "thinking")]
+    frame = meter.rule.call_frame() * calls
+    frame += sum(meter.rule.result_frame(part.name, max(1, len(part.parts))) for part in results)
+    if _has_own_frame(message, meter, bool(own), bool(results or calls)):
+        frame += meter.rule.message_frame(message.role, len(message.parts) - len(results))
+    return Measure(
+        role=message.role,
+        entries=entries,
+        frame=frame,
+        sealed=sum(_is_sealed(part) for part in message.parts),
+        carries=any(part.carries_reasoning for part in message.parts),
+        opens_turn=message.role == "user" and not results,
+        results_only=bool(results) and len(results) == len(message.parts),
+        unknown=sum(_unknown_media(part) for part in message.parts),
+    )
+
+
+def _has_own_frame(message: Message, meter: Meter, own: bool, exchanges: bool) -> bool:
+    """A message that holds nothing but calls or results is framed by them, unless the estimator frames every message."""
+    if own or not message.parts:
+        return True
+    if meter.frames_every_message:
+        return message.role != "tool"
+    return not exchanges and not meter.rule.sealed_thinking
+
+
+def _measure_part(part: Part, role: Role, meter: Meter) -> Iterator[Entry]:
+    match part.kind:
+        case "text":
+            yield from _measure_text(part.text, role, meter)
+        case "thinking":
+            if part.text:
+                amount = exactly(0, "summary") if meter.rule.sealed_thinking else meter.rule.prose(part.text)
+                yield _entry("thinking_summaries", "thinking", amount, len(part.text))
+        case "tool_call":
+            amount = meter.rule.call(part.name or "", part.text)
+            chars = len(part.text) + len(part.name or "")
+            yield _entry("messages", "tool calls", amount, chars, call_id=part.call_id, tool=part.name)
+        case "tool_result":
+            yield _measure_result(part, meter)
+        case "image" | "document" | "audio" | "video":
+            yield from _measure_media(part, meter)
+        case "other":
+            yield _entry("messages", "other", meter.rule.dense(part.text), len(part.text))
+
+
+def _measure_text(text: str, role: Role, meter: Meter) -> Iterator[Entry]:
+    if not text:
+        return
+    section = "system" if role in ("system", "developer") else "messages"
+    name = "prompt" if section == "system" else ("assistant text" if role == "assistant" else "user text")
+    if role in _INSTRUCTING_ROLES:
+        yield from _split_text(text, meter, section, name)
+    else:
+        yield _entry(section, name, meter.rule.prose(text), len(text))
+
+
+def _measure_result(part: Part, meter: Meter) -> Entry:
+    amounts = []
+    chars = 0
+    for piece in part.parts or (part,):
+        if piece.media is not None:
+            amounts.append(meter.rule.media(piece.media))
+        amounts.append(meter.rule.dense(piece.text))
+        chars += len(piece.text)
+    amount = total(amounts, amounts[-1].method)
+    return _entry("tool_outputs", part.name or "", amount, chars, call_id=part.call_id, tool=part.name)
+
+
+def _measure_media(part: Part, meter: Meter) -> Iterator[Entry]:
+    if part.media is not None:
+        yield _entry("messages", f"{part.kind}s", meter.rule.media(part.media), 0)
+    if part.text:
+        yield _entry("messages", f"{part.kind}s", meter.rule.prose(part.text), len(part.text))
+
+
+def _split_text(text: str, meter: Meter, section: str, name: str) -> Iterator[Entry]:
+    """The text's blocks as entries of their own, and what is left of it; together they are the count of the whole text."""
+    whole = meter.rule.prose(text)
+    entries = [entry for block in find_blocks(text, meter.client) for entry in _measure_block(text, block, meter)]
+    rest = _rest(whole, entries)
+    chars = len(text) - sum(entry.chars for entry in entries)
+    if rest.tokens or chars or not entries:
+        yield _entry(section, name, rest, chars)
+    yield from entries
+
+
+def _measure_block(text: str, block: Block, meter: Meter) -> Iterator[Entry]:
+    spans = [(entry.name, text[entry.start : entry.end]) for entry in block.entries]
+    entries = [_entry(block.kind, name, meter.rule.prose(span), len(span)) for name, span in spans]
+    yield from entries
+    if block.kind == "skills":
+        wrapper = _rest(meter.rule.prose(text[block.start : block.end]), entries)
+        chars = block.end - block.start - sum(entry.chars for entry in entries)
+        yield _entry("skills", "", wrapper, chars)
+
+
+def _rest(whole: Amount, entries: Sequence[Entry]) -> Amount:
+    """What is left of the whole; a few tokens below zero where words were cut at the edges of blocks."""
+    tokens = whole.tokens - sum(entry.tokens for entry in entries)
+    low = whole.low - sum(entry.low for entry in entries)
+    high = whole.high - sum(entry.high for entry in entries)
+    return Amount(tokens, min(low, tokens), max(high, tokens), whole.method)
+
+
+def _is_sealed(part: Part) -> bool:
+    return part.carries_reasoning and (part.kind != "thinking" or not part.text or part.wire_type == "reasoning")
+
+
+def _unknown_media(part: Part) -> int:
+    own = part.media is not None and part.media.kind == "image" and part.media.width is None
+    return int(own) + sum(_unknown_media(piece) for piece in part.parts)
+
+
+def _renamed(entry: Entry, name: str) -> Entry:
+    return _entry(
+        entry.section,
+        name,
+        Amount(entry.tokens, entry.low, entry.high, entry.method),
+        entry.chars,
+        loaded_tokens=entry.loaded_tokens,
+    )
+
+
+def _entry(
+    section: str,
+    name: str,
+    amount: Amount,
+    chars: int,
+    *,
+    call_id: str | None = None,
+    tool: str | None = None,
+    loaded_tokens: int | None = None,
+) -> Entry:
+    return Entry(
+        section=section,
+        name=name,
+        tokens=amount.tokens,
+        low=amount.low,
+        high=amount.high,
+        chars=chars,
+        method=amount.method,
+        call_id=call_id,
+        tool=tool,
+        loaded_tokens=loaded_tokens,
+    )

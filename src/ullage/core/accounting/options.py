@@ -1,0 +1,79 @@
+"""The options of a request that change its prompt: a demanded tool, thinking, an output schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from ullage.core.tokens import compact_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ullage.core.wire import Conversation
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    """`forced_tool`: the tool choice names or demands a tool. `thinking`: extended thinking is on with a budget.
+    `schema`: the output schema as minified JSON and `schema_name` its name, empty without one."""
+
+    forced_tool: bool = False
+    thinking: bool = False
+    schema: str = ""
+    schema_name: str = ""
+
+
+NO_OPTIONS = Options()
+
+
+def read_options(conversation: Conversation) -> Options:
+    """The options of a parsed request; what cannot be read counts as not there."""
+    return options_from(conversation.options)
+
+
+def options_from(raw: Mapping[str, bytes]) -> Options:
+    """The same, from the raw values of a request's top-level keys in any dialect."""
+    names = ("tool_choice", "toolConfig", "thinking", "response_format", "text", "output_config", "output_format")
+    keys = {name: _decode(raw[name]) for name in (*names, "generationConfig") if name in raw}
+    schema, name = _schema(keys)
+    return Options(
+        forced_tool=_forced(keys.get("tool_choice"), keys.get("toolConfig")),
+        thinking=_member(keys.get("thinking"), "type") == "enabled",
+        schema=compact_json(schema) if isinstance(schema, dict) else "",
+        schema_name=name if isinstance(name, str) else "",
+    )
+
+
+def _forced(choice: Any, config: Any) -> bool:
+    if isinstance(choice, dict):
+        return _member(choice, "type") not in ("auto", "none", None) or "any" in choice or "tool" in choice
+    mode = _member(_member(config, "functionCallingConfig"), "mode")
+    return choice in ("required", "any") or (isinstance(mode, str) and mode.upper() == "ANY")
+
+
+def _schema(keys: Mapping[str, Any]) -> tuple[Any, Any]:
+    chat = _member(keys.get("response_format"), "json_schema")
+    if isinstance(chat, dict):
+        return chat.get("schema"), chat.get("name")
+    for holder in (
+        _member(keys.get("text"), "format"),
+        _member(keys.get("output_config"), "format"),
+        keys.get("output_format"),
+    ):
+        if isinstance(holder, dict) and "schema" in holder:
+            return holder["schema"], holder.get("name")
+    config = keys.get("generationConfig")
+    return _member(config, "responseJsonSchema") or _member(config, "responseSchema"), ""
+
+
+def _member(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _decode(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None

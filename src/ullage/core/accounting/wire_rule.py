@@ -1,0 +1,194 @@
+"""`wire-v1`: what a request weighs on the wire of a family (accounting specification, sections 5 to 7 and 24)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ullage.core.profiles import image_tokens
+from ullage.core.tokens import compact_json, load_vocabulary
+
+from .amounts import Amount, between, exactly, within
+from .tool_render import render_tool
+from .tool_shapes import count_properties, schema_strings, tool_payload
+
+if TYPE_CHECKING:
+    from ullage.core.content import Media, Role, ToolSpec
+    from ullage.core.profiles import Family
+
+    from .options import Options
+
+_IMAGE_ERROR = 0.05
+# Documents and sounds of unknown length (accounting specification, section 7): what a common file of that size holds.
+_BYTES_PER_PAGE = 60_000
+_BYTES_PER_AUDIO_SECOND = 16_000
+_AUDIO_TOKENS_PER_SECOND = 32
+_VIDEO_TOKENS_PER_SECOND = 258 + _AUDIO_TOKENS_PER_SECOND
+_BYTES_PER_VIDEO_SECOND = 250_000
+# A grammar or a definition in an unknown form is shown as JSON within a few words of its own.
+_CUSTOM_TOOL_FRAME = 40
+
+
+class WireRule:
+    """Counts by the family's vocabulary; loads it at the first text."""
+
+    def __init__(self, family: Family) -> None:
+        self._family = family
+        self._text_method = _scaled(family.vocabulary, family.prose)
+        self._dense_method = _scaled(family.vocabulary, family.dense)
+
+    @property
+    def tools_method(self) -> str:
+        rule = self._family.tools
+        if rule.shape == "render":
+            return f"OpenAI render, {self._family.vocabulary}"
+        payload = "strings" if rule.shape == "strings" else f"{rule.shape} payload"
+        return f"{payload}, {_scaled(self._family.vocabulary, rule.ratio)}"
+
+    @property
+    def sealed_thinking(self) -> bool:
+        return self._family.sealed_thinking
+
+    def prose(self, text: str) -> Amount:
+        return self._text(text, self._family.prose, self._text_method)
+
+    def dense(self, text: str) -> Amount:
+        return self._text(text, self._family.dense, self._dense_method)
+
+    def call(self, name: str, arguments: str) -> Amount:
+        amount = self.dense(self._shown(arguments))
+        return amount.plus(self.dense(name).tokens)
+
+    def tool(self, spec: ToolSpec) -> Amount:
+        rule = self._family.tools
+        if spec.kind == "hosted":
+            return exactly(0, "run by the provider: cost unknown")
+        if spec.kind == "custom":
+            text = compact_json({"name": spec.name, "description": spec.description, "format": spec.format})
+            return within(self._count(text) * rule.ratio + _CUSTOM_TOOL_FRAME, 0.3, self.tools_method)
+        tokens = self._tool_text(spec) * rule.ratio + rule.each
+        tokens += rule.per_property * count_properties(spec.parameters)
+        return within(tokens, rule.error, self.tools_method)
+
+    def media(self, media: Media) -> Amount:
+        match media.kind:
+            case "image":
+                return self._image(media)
+            case "document":
+                return self._document(media)
+            case "audio":
+                return _by_seconds(media, _AUDIO_TOKENS_PER_SECOND, _BYTES_PER_AUDIO_SECOND)
+            case "video":
+                return _by_seconds(media, _VIDEO_TOKENS_PER_SECOND, _BYTES_PER_VIDEO_SECOND)
+
+    def schema(self, schema: str) -> Amount:
+        rule = self._family.schema
+        if not rule.ratio:
+            return exactly(0, "not counted by the provider")
+        return within(rule.block + self._count(schema) * rule.ratio, rule.error, f"schema, {self._family.vocabulary}")
+
+    def message_frame(self, role: Role, blocks: int) -> int:
+        framing = self._family.framing
+        match role:
+            case "system" | "developer":
+                return framing.system
+            case "user":
+                return framing.user
+            case "assistant":
+                return framing.assistant
+            case "tool":
+                return 0
+
+    def system_frame(self) -> int:
+        return self._family.framing.system
+
+    def call_frame(self) -> int:
+        return self._family.framing.call
+
+    def result_frame(self, name: str | None, blocks: int) -> int:
+        return self._family.framing.result
+
+    def opening(self) -> int:
+        return self._family.framing.base
+
+    def hidden(self, options: Options) -> int:
+        framing = self._family.framing
+        return framing.prefix + (framing.thinking if options.thinking else 0)
+
+    def tool_block(self, options: Options) -> int:
+        rule = self._family.tools
+        forced = options.forced_tool and rule.block_forced is not None
+        return rule.block_forced if forced and rule.block_forced is not None else rule.block
+
+    def _count(self, text: str) -> int:
+        return load_vocabulary(self._family.vocabulary).count(text) if text else 0
+
+    def _text(self, text: str, ratio: float, method: str) -> Amount:
+        tokens = self._count(text)
+        if ratio == 1.0 and not self._family.error:
+            return exactly(tokens, method)
+        return within(tokens * ratio, self._family.error, method)
+
+    def _tool_text(self, spec: ToolSpec) -> int:
+        match self._family.tools.shape:
+            case "render":
+                return self._count(render_tool(spec.name, spec.description, spec.parameters))
+            case "strings":
+                texts = (spec.name, spec.description, *schema_strings(spec.parameters))
+                return sum(map(self._count, texts))
+            case "anthropic" | "openai-chat" as shape:
+                return self._count(tool_payload(spec, shape, placeholder=False))
+
+    def _shown(self, arguments: str) -> str:
+        if self._family.tools.shape != "strings" or self._family.framing.call:
+            return arguments
+        return " ".join(_strings(arguments))
+
+    def _image(self, media: Media) -> Amount:
+        rule = self._family.images
+        if media.width is None or media.height is None or rule.kind == "unknown":
+            return between(rule.unknown_low, rule.unknown, rule.unknown_high, "picture of unknown cost")
+        tokens = image_tokens(rule, media.width, media.height, media.detail)
+        return within(tokens, _IMAGE_ERROR, f"picture, {rule.kind}")
+
+    def _document(self, media: Media) -> Amount:
+        family = self._family
+        known = media.pages is not None
+        pages = media.pages or max(1, round((media.size_bytes or 0) / _BYTES_PER_PAGE))
+        low, high = (pages, pages) if known else (1, pages * 4)
+        return between(low * family.page_low, pages * family.page, high * family.page_high, "document, by pages")
+
+
+def _by_seconds(media: Media, per_second: int, bytes_per_second: int) -> Amount:
+    if media.seconds is not None:
+        return within(media.seconds * per_second, 0.1, f"{media.kind}, {per_second} a second")
+    guess = max(1.0, (media.size_bytes or 0) / bytes_per_second) * per_second
+    return between(per_second, math.ceil(guess), math.ceil(guess * 8), f"{media.kind} of unknown length")
+
+
+def _scaled(vocabulary: str, ratio: float) -> str:
+    return vocabulary if ratio == 1.0 else f"{vocabulary} × {ratio:g}"
+
+
+def _strings(arguments: str) -> list[str]:
+    try:
+        value = msgspec.json.decode(arguments)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return [arguments]
+    found: list[str] = []
+    _collect(value, found)
+    return found
+
+
+def _collect(value: Any, found: list[str]) -> None:
+    if isinstance(value, dict):
+        for key, member in value.items():
+            found.append(key)
+            _collect(member, found)
+    elif isinstance(value, list):
+        for member in value:
+            _collect(member, found)
+    else:
+        found.append(value if isinstance(value, str) else compact_json(value))
