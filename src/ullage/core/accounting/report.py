@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from .breakdown import Breakdown, Item, Section, Total
+from .breakdown import Breakdown, Item, Notice, Section, Total
 
 
 def report(breakdown: Breakdown) -> dict[str, Any]:
