@@ -113,6 +113,11 @@ async def test_a_compaction_trigger_gets_exactly_one_compaction_item(
     assert (item["type"], bool(item["encrypted_content"])) == ("compaction", True)
 
 
+def test_what_was_compacted_is_not_done_again() -> None:
+    items = [{"role": "user", "content": "use the tool"}, {"type": "compaction", "encrypted_content": "x"}]
+    assert not default_reply(read("openai-responses", tools=(shell("shell"),), input=items)).tool_calls
+
+
 @pytest.mark.parametrize(
     ("dialect", "fields"),
     [

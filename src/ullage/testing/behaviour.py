@@ -19,33 +19,31 @@ TOOL_PHRASE = "use the tool"
 """A prompt that holds these words gets a call of the shell tool, once."""
 
 _QUOTED_CHARS = 200
+_SUMMARY = "A summary of the conversation so far: the user asked, the folder was read, the answer was given."
 _THINKING = "The question is plain. I answer it the same way every time."
 
 
 def default_reply(prompt: Prompt) -> Reply:
     """The built-in answer to a request."""
-    if prompt.compaction:
-        return Reply(text="Summary of the conversation so far.")
+    if prompt.asks_compaction:
+        return Reply(text=_SUMMARY)
     if prompt.schema is not None or prompt.wants_json:
         value = example_of(prompt.schema or {"type": "object"})
         return Reply(text=msgspec.json.encode(value).decode())
     thinking = _THINKING if prompt.wants_thinking else ""
     if prompt.result_text is not None:
         return Reply(thinking=thinking, text=f"The tool returned:\n\n{_quote(prompt.result_text)}\n\nThat is all.")
-    tool = _shell_tool(prompt)
+    tool = None if prompt.is_compacted else _shell_tool(prompt)
     if tool is not None and TOOL_PHRASE in prompt.user_text.casefold():
         return Reply(thinking=thinking, text="I look at the folder first.", tool_calls=(_list_files(tool),))
     return Reply(thinking=thinking, text=_echo(prompt.user_text))
 
 
 def _echo(user_text: str) -> str:
-    answer = (
-        f"You said: “{_quote(_own_words(user_text))}”. This answer comes from a fake provider; no model was called."
-    )
     if "<summary>" in user_text:
         # A compaction prompt that asks for this form is repeated until the answer has it (clients specification, section 3).
-        return f"<analysis>\nNothing to add.\n</analysis>\n\n<summary>\n{answer}\n</summary>"
-    return answer
+        return f"<analysis>\nNothing to add.\n</analysis>\n\n<summary>\n{_SUMMARY}\n</summary>"
+    return f"You said: “{_quote(_own_words(user_text))}”. This answer comes from a fake provider; no model was called."
 
 
 def _own_words(user_text: str) -> str:

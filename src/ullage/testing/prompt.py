@@ -43,7 +43,8 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
     `user_text` is the text of the last user message, `result_text` that of the tool results which end the conversation (`None`
     when it does not end with tool results). `schema` is the JSON schema the answer must follow. `include_usage` concerns streamed
-    Chat answers alone. `payload` is the decoded body.
+    Chat answers alone. `asks_compaction` and `is_compacted` tell that the conversation ends with the request for a compaction, or
+    with one. `payload` is the decoded body.
     """
 
     dialect: Dialect
@@ -59,7 +60,8 @@ class Prompt(Struct, frozen=True, kw_only=True):
     include_usage: bool = True
     previous_response_id: str | None = None
     store: bool = False
-    compaction: bool = False
+    asks_compaction: bool = False
+    is_compacted: bool = False
     payload: dict[str, Any] = {}
 
     @property

@@ -50,7 +50,7 @@ _RESULTS = ("function_call_output", "custom_tool_call_output", "local_shell_call
 def read(payload: dict[str, Any], model: str | None, stream: bool | None) -> Prompt:
     """Reads a Responses request."""
     required(payload, "input")
-    items = input_items(payload)
+    items = input_items(payload) or [{}]
     tools = [as_dict(tool) for tool in as_list(payload.get("tools"))]
     text_format = as_dict(as_dict(payload.get("text")).get("format"))
     previous = payload.get("previous_response_id")
@@ -67,7 +67,8 @@ def read(payload: dict[str, Any], model: str | None, stream: bool | None) -> Pro
         wants_thinking="reasoning.encrypted_content" in as_list(payload.get("include")),
         previous_response_id=previous if isinstance(previous, str) else None,
         store=payload.get("store") is not False,
-        compaction=bool(items) and items[-1].get("type") == "compaction_trigger",
+        asks_compaction=items[-1].get("type") == "compaction_trigger",
+        is_compacted=items[-1].get("type") == "compaction",
         payload=payload,
     )
 
@@ -149,7 +150,7 @@ def response_id(generation: Generation) -> str:
 def output_items(generation: Generation) -> list[dict[str, Any]]:
     """The items of the answer, finished."""
     reply, number = generation.reply, generation.number
-    if generation.prompt.compaction:
+    if generation.prompt.asks_compaction:
         return [{"id": f"cmp_{number:08d}", "type": "compaction", "encrypted_content": seal(reply.text)}]
     items: list[dict[str, Any]] = []
     if reply.thinking:
