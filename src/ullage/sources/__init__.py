@@ -1,5 +1,6 @@
-"""Reading what lies on disk: recorded sessions of coding agents and captured request bodies."""
+"""Reading what lies on disk: recorded sessions of coding agents."""
 
-from .session import Call, Compaction, Problems, Session
+from .readers import READERS, read_session
+from .session import Call, Compaction, Problems, Session, Step
 
-__all__ = ["Call", "Compaction", "Problems", "Session"]
+__all__ = ["READERS", "Call", "Compaction", "Problems", "Session", "Step", "read_session"]
