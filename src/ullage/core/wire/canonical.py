@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from xxhash import xxh3_128_intdigest
 
-from .jsontext import decode
+from .jsontext import as_text, decode
 from .requests.gemini import snake
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _message(value: dict[str, Any]) -> Any:
 
 def _item(value: dict[str, Any]) -> Any:
     form = {"type": "message", **_without(value, _ITEM_MARKS)}
-    if form["type"] in _ITEMS_KNOWN_BY_CONTENT:
+    if as_text(form["type"]) in _ITEMS_KNOWN_BY_CONTENT:
         form.pop("id", None)
     for key in ("content", "output"):
         if key in form:
@@ -128,7 +128,7 @@ def _block(block: Any) -> Any:
     if (
         isinstance(form.get("text"), str)
         and form.keys() <= {"type", "text"}
-        and form.get("type", "text") in _TEXT_TYPES
+        and as_text(form.get("type", "text")) in _TEXT_TYPES
     ):
         return form["text"]
     if isinstance(form.get("content"), list):
