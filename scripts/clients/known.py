@@ -1,0 +1,134 @@
+"""The real clients: how each is started once, without a terminal, and where it keeps what it tells the model.
+
+`ullage setup` points them at the gateway; nothing here does. Each is run as its user would
+run it, with a made-up key, and with its own switches against talking to anybody else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PROMPT = "Please use the tool: list the files of this folder."
+"""The fake provider answers `use the tool` with one call of the client's shell, then with what the shell said."""
+
+LISTED = "listed-by-the-tool.txt"
+"""A file in the project: its name in the answer shows that the tool's result travelled back."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """`program` and `version_of` are paths below `.clients`. `{model}` and `{prompt}` stand in `arguments`.
+
+    Each of `models` is a run of its own, with the header that names its session, if it has one. `instructions` and
+    `skill` are where the project keeps what is to show up as context file and as skill.
+    """
+
+    name: str
+    program: str
+    arguments: tuple[str, ...]
+    models: Mapping[str, str | None]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    instructions: str = "AGENTS.md"
+    skill: str | None = None
+    answer: str = LISTED
+    files: Mapping[str, str] = field(default_factory=dict)
+    """What the user has in the home folder already; `{url}` is the gateway."""
+    set_up: bool = True
+    """Whether `ullage setup` knows it."""
+
+
+BIN = "node_modules/.bin/"
+
+CLIENTS = {
+    client.name: client
+    for client in (
+        Client(
+            name="claude-code",
+            program=BIN + "claude",
+            arguments=("-p", "--model", "{model}", "--allowedTools", "Bash(ls:*)", "--", "{prompt}"),
+            models={"claude-opus-5": "x-claude-code-session-id"},
+            environment={"ANTHROPIC_API_KEY": "any", "DISABLE_AUTOUPDATER": "1"},
+            instructions="CLAUDE.md",
+            skill=".claude/skills",
+        ),
+        Client(
+            name="codex",
+            program=BIN + "codex",
+            arguments=("exec", "--skip-git-repo-check", "--model", "{model}", "{prompt}"),
+            models={"gpt-5.5": "session-id"},
+            environment={"OPENAI_API_KEY": "any", "CODEX_API_KEY": "any"},
+            skill=".agents/skills",
+        ),
+        Client(
+            name="pi",
+            program=BIN + "pi",
+            arguments=("-p", "--approve", "--model", "{model}", "{prompt}"),
+            models={"openai/gpt-5.5": "session-id", "anthropic/claude-opus-5": None, "google/gemini-2.5-pro": None},
+            environment={
+                "PI_OFFLINE": "1",
+                "OPENAI_API_KEY": "any",
+                "ANTHROPIC_API_KEY": "any",
+                "GEMINI_API_KEY": "any",
+            },
+            skill=".pi/skills",
+        ),
+        Client(
+            name="opencode",
+            program=BIN + "opencode",
+            arguments=("run", "--model", "{model}", "{prompt}"),
+            models={
+                "openai/gpt-5.5": "x-session-id",
+                "anthropic/claude-opus-5": "x-session-id",
+                "google/gemini-2.5-pro": "x-session-id",
+            },
+            environment={
+                "OPENCODE_DISABLE_MODELS_FETCH": "1",
+                "OPENCODE_DISABLE_AUTOUPDATE": "1",
+                "OPENAI_API_KEY": "any",
+                "ANTHROPIC_API_KEY": "any",
+                "GOOGLE_GENERATIVE_AI_API_KEY": "any",
+            },
+            skill=".opencode/skills",
+        ),
+        Client(
+            name="gemini-cli",
+            program=BIN + "gemini",
+            arguments=("--yolo", "--skip-trust", "--model", "{model}", "--prompt", "{prompt}"),
+            models={"gemini-2.5-pro": None},
+            environment={"GEMINI_API_KEY": "any", "GEMINI_CLI_TRUST_WORKSPACE": "true"},
+            instructions="GEMINI.md",
+            skill=".gemini/skills",
+            files={".gemini/settings.json": '{"privacy": {"usageStatisticsEnabled": false}}\n'},
+        ),
+        Client(
+            name="aider",
+            program="aider/bin/aider",
+            arguments=(
+                *("--model", "{model}", "--message", "{prompt}", "--yes-always", "--no-gitignore", "--no-check-update"),
+                *("--no-show-release-notes", "--no-show-model-warnings", "--analytics-disable", "--no-pretty"),
+            ),
+            models={"openai/gpt-5.5": None, "anthropic/claude-opus-5": None},
+            environment={"OPENAI_API_KEY": "any", "ANTHROPIC_API_KEY": "any"},
+            answer="fake provider",
+        ),
+        Client(
+            name="llm",
+            program="llm/bin/llm",
+            arguments=("--model", "{model}", "--functions", "tools.py", "{prompt}"),
+            models={"chat": None, "responses": None},
+            environment={"LLM_USER_PATH": "{home}/llm"},
+            files={
+                "llm/keys.json": '{"openai": "any"}\n',
+                "llm/extra-openai-models.yaml": (
+                    "- {model_id: chat, model_name: gpt-5.5, api_base: '{url}/v1', supports_tools: true}\n"
+                    "- {model_id: responses, model_name: gpt-5.5, api_base: '{url}/v1', supports_tools: true, responses: true}\n"
+                ),
+            },
+            set_up=False,
+        ),
+    )
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Try one real client: one prompt, with a tool call, through the gateway to the fake provider.
+
+    scripts/try_client.py claude-code|codex|pi|opencode|gemini-cli|aider|llm
+
+Needs `scripts/clients/install` once. The client runs unmodified in a home folder of its own and
+is pointed at the gateway by `ullage setup CLIENT --write`; no key, no network. Prints what
+`ullage sessions` and `ullage context` say, then what was checked. Exit status 1: a check failed;
+2: the trial could not be made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from clients.known import CLIENTS
+from clients.trial import Trial, TrialError, run_trial
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("client", choices=CLIENTS)
+    parser.add_argument("--keep", action="store_true", help="keep the folder of the trial, and say where it is")
+    parser.add_argument("--record", type=Path, help="write what the provider received to this folder")
+    parser.add_argument(
+        "--direct", action="store_true", help="leave the gateway out: what does the client do without it?"
+    )
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="ullage-trial-"))
+    try:
+        trial = run_trial(CLIENTS[options.client], folder, record=options.record, direct=options.direct)
+        show(trial)
+    except TrialError as error:
+        print(f"try_client: {error}", file=sys.stderr)
+        return 2
+    finally:
+        if options.keep:
+            print(f"kept: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    return 0 if all(check.passed for check in trial.checks) else 1
+
+
+def show(trial: Trial) -> None:
+    for title, text in trial.screens.items():
+        print(f"$ {title}\n{text}")
+    for check in trial.checks:
+        print(check)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
