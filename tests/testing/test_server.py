@@ -108,6 +108,8 @@ async def test_models_are_listed_in_the_clients_own_style(provider: FakeProvider
     openai = msgspec.json.decode((await send(provider, "GET", target))[1])
     anthropic = msgspec.json.decode((await send(provider, "GET", target, anthropic_version="2023-06-01"))[1])
     gemini = msgspec.json.decode((await send(provider, "GET", target, x_goog_api_key="k"))[1])
+    keyed = f"{target}{'&' if '?' in target else '?'}key=k"
+    assert msgspec.json.decode((await send(provider, "GET", keyed))[1]) == gemini
     assert openai["object"] == "list"
     assert [model["id"] for model in openai["data"]] == ["fake-large", "fake-small"]
     assert (anthropic["has_more"], anthropic["data"][0]["display_name"]) == (False, "fake-large")
@@ -153,6 +155,7 @@ async def test_counting_is_what_usage_then_says(ask: Ask, provider: FakeProvider
     for dialect, path, field in (
         ("anthropic", "/v1/messages/count_tokens?beta=true", "input_tokens"),
         ("gemini", "/v1beta/models/m:countTokens", "totalTokens"),
+        ("openai-responses", "/v1/responses/input_tokens", "input_tokens"),
     ):
         request = make_request(dialect, system=make_prose(500))  # type: ignore[arg-type]
         count = (await ask(provider, msgspec.structs.replace(request, path=path))).json[field]

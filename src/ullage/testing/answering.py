@@ -36,6 +36,11 @@ _MESSAGES = {
     503: "The model is overloaded. Please try again later.",
     529: "Overloaded",
 }
+_COUNTERS: dict[Dialect, Callable[[Prompt], bytes]] = {
+    "anthropic": anthropic.count,
+    "gemini": gemini.count,
+    "openai-responses": openai_responses.count,
+}
 _WAIT_S = 1.0
 """What a 429 tells to wait when its fault does not say."""
 
@@ -111,8 +116,7 @@ class Answerer:
             return _error(route.dialect, 400, str(error))
         received.model = prompt.model
         if route.kind == "count":
-            body = gemini.count(prompt) if route.dialect == "gemini" else anthropic.count(prompt)
-            return self._apply(self._script.pick("count", prompt), route.dialect, body)
+            return self._apply(self._script.pick("count", prompt), route.dialect, _COUNTERS[route.dialect](prompt))
         return self._generate(self._script.pick("generate", prompt) or Rule(), prompt, route)
 
     def _replay(self, route: Route, received: Received) -> Outgoing | None:

@@ -38,6 +38,7 @@ _GEMINI = re.compile(
 _POST: dict[str, Route] = {
     "/v1/chat/completions": Route(kind="generate", dialect="openai-chat"),
     "/v1/responses": Route(kind="generate", dialect="openai-responses"),
+    "/v1/responses/input_tokens": Route(kind="count", dialect="openai-responses"),
     "/v1/messages": Route(kind="generate", dialect="anthropic"),
     "/v1/messages/count_tokens": Route(kind="count", dialect="anthropic"),
 }
@@ -79,9 +80,10 @@ def _find_models(path: str, received: Received) -> Route:
     prefix, _, name = path.partition("/models")
     if prefix not in ("/v1", "/v1beta") or not (name == "" or name.startswith("/")):
         return Route(kind="unknown")
+    query = received.target.partition("?")[2]
     dialect: Dialect = "openai-chat"
-    if received.header("anthropic-version") is not None:
+    if received.header("anthropic-version") or received.header("x-api-key"):
         dialect = "anthropic"
-    elif prefix == "/v1beta" or received.header("x-goog-api-key") is not None:
+    elif prefix == "/v1beta" or received.header("x-goog-api-key") or query.startswith("key=") or "&key=" in query:
         dialect = "gemini"
     return Route(kind="model" if name else "models", dialect=dialect, name=name.removeprefix("/"))

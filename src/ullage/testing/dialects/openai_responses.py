@@ -317,6 +317,11 @@ def _custom_events(item: dict[str, Any], place: dict[str, Any], size: int) -> _O
     ]
 
 
+def count(prompt: Prompt) -> bytes:
+    """The answer of `input_tokens`."""
+    return encode({"object": "response.input_tokens", "input_tokens": prompt.tokens})
+
+
 def error_event(status: int, message: str) -> bytes:
     """An error in the middle of a stream."""
     code = "rate_limit_exceeded" if status == 429 else "server_error"
