@@ -152,6 +152,6 @@ def load_script(path: Path) -> tuple[Rule, ...]:
     except (msgspec.MsgspecError, ValueError) as error:
         raise InputError(
             f"The script {path} cannot be read: {error}.",
-            hint="See the reference of the fake provider for the fields of a rule.",
+            hint="The fields of a rule are in docs/reference/fake-provider.md.",
             code="bad_script",
         ) from error
