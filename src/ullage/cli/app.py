@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 import traceback
 from typing import TYPE_CHECKING, Any
@@ -83,6 +84,7 @@ def suggestion(name: str, known: list[str]) -> str:
 
 def run(arguments: Sequence[str]) -> int:
     """Runs a command and returns its exit status; whatever goes wrong is told in a line or two on standard error."""
+    make_printable()
     try:
         result = app.main(list(arguments), prog_name="ullage", standalone_mode=False)
     except click.Abort:
@@ -104,6 +106,13 @@ def run(arguments: Sequence[str]) -> int:
         tell(f"Internal error: {type(error).__name__}: {error}", debug_hint())
         return 1
     return result if type(result) is int else 0
+
+
+def make_printable() -> None:
+    """Writes what a terminal's encoding lacks as an escape: a name or an arrow must not end a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def tell(message: str, hint: str) -> None:
