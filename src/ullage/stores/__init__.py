@@ -3,6 +3,7 @@
 from .base import CallRecord, EventRecord, Reader, SessionRecord, Store
 from .memory import MemoryStore
 from .opening import open_reader, open_store
+from .report import report_call, report_event, report_session
 from .sqlite import SqliteStore
 
 __all__ = [
@@ -15,4 +16,7 @@ __all__ = [
     "Store",
     "open_reader",
     "open_store",
+    "report_call",
+    "report_event",
+    "report_session",
 ]

@@ -1,0 +1,127 @@
+"""`ullage manifest`: the record of one call, in numbers and names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ullage.core.errors import InputError
+
+from . import records
+from .output import print_json
+from .records import ago, complete_id, data_dir_option, json_option, kilo, open_records, print_lines, printable, table
+
+if TYPE_CHECKING:
+    from ullage.stores import CallRecord
+
+USAGE_PARTS = (("input_fresh", "fresh"), ("cache_read", "cache read"), ("cache_write", "cache write"))
+_LABEL_WIDTH = 10
+
+
+@click.command()
+@click.argument("call_id", metavar="[ID]", required=False)
+@json_option
+@data_dir_option
+def command(call_id: str | None, as_json: bool, data_dir: str | None) -> None:
+    """Show the record of one call: who asked, what was sent, what came back.
+
+    ID is a call's id or its beginning (`ullage sessions show` lists them); without it, the newest call. Records hold numbers
+    and names, never the text of a message.
+    """
+    from ullage.stores import report_call
+
+    store = open_records(data_dir)
+    if call_id is None:
+        newest = store.calls(limit=1)
+        if not newest:
+            raise InputError(
+                "No call is recorded yet.", hint="Send one prompt through `ullage serve`.", code="not_found"
+            )
+        call = newest[0]
+    else:
+        found = store.find_call(complete_id(call_id, "call", store.call_ids))
+        assert found is not None, "its id was just found"
+        call = found
+    if as_json:
+        print_json(report_call(call))
+    else:
+        print_lines([*describe(call), *list_sections(call.breakdown)])
+
+
+def describe(call: CallRecord) -> list[str]:
+    """One line per question about the call; a question without an answer is left out."""
+    from ullage.stores.report import iso_time, target_of
+
+    answered = f", answered by {call.answered_by}" if call.answered_by not in (None, call.model) else ""
+    facts = {
+        "call": call.id,
+        "session": call.session,
+        "when": f"{ago(call.created_ms, records.now_ms())}  ({iso_time(call.created_ms)})",
+        "target": f"{target_of(call)}{answered}",
+        "request": " · ".join(
+            (call.path, call.dialect, call.kind, "streamed" if call.streamed else "whole", size(call.request_bytes))
+        ),
+        "answer": " · ".join(answer_facts(call)),
+        "estimate": estimate_of(call),
+        "usage": usage_of(call.usage or {}),
+        "tools": ", ".join(call.tool_calls),
+        "warnings": ", ".join(call.warnings),
+    }
+    return [f"{name:<{_LABEL_WIDTH}}{printable(value)}" for name, value in facts.items() if value]
+
+
+def answer_facts(call: CallRecord) -> list[str]:
+    timings = [
+        f"{label} {milliseconds(number)}"
+        for label, number in (("first byte", call.first_byte_ms), ("in all", call.duration_ms))
+        if number is not None
+    ]
+    status = [] if call.status is None else [str(call.status)]
+    stop = [] if call.stop_reason is None else [f"stop: {call.stop_reason}"]
+    return [call.outcome, *status, *stop, size(call.answer_bytes), *timings]
+
+
+def estimate_of(call: CallRecord) -> str:
+    if call.estimated_input_tokens is None:
+        return ""
+    return f"~{kilo(call.estimated_input_tokens)} prompt tokens ({call.estimator})"
+
+
+def usage_of(usage: dict[str, Any]) -> str:
+    """`84.5k prompt = 2.1k fresh + 82.4k cache read · 512 output`; parts that the provider did not report are left out."""
+    parts = [(usage[key], label) for key, label in USAGE_PARTS if usage.get(key) is not None]
+    facts = []
+    if parts:
+        shown = " + ".join(f"{kilo(number)} {label}" for number, label in parts)
+        facts.append(f"{kilo(sum(number for number, _ in parts))} prompt = {shown}")
+    if usage.get("output") is not None:
+        reasoning = f" ({kilo(usage['reasoning'])} reasoning)" if usage.get("reasoning") else ""
+        facts.append(f"{kilo(usage['output'])} output{reasoning}")
+    return " · ".join(facts)
+
+
+def list_sections(breakdown: dict[str, Any] | None) -> list[str]:
+    """The sections of the context report; `ullage context` shows it in full."""
+    if breakdown is None:
+        return []
+    rows = [(row["title"], kilo(row["tokens"]), percent(row.get("share"))) for row in breakdown["sections"]]
+    if breakdown.get("gap"):
+        rows.append(("not explained (gap)", f"{'+' if breakdown['gap'] > 0 else ''}{kilo(breakdown['gap'])}", ""))
+    rows.append(("total", kilo(breakdown["total"]), breakdown["total_kind"]))
+    return ["", *table(("section", "tokens", "share"), rows, right=(1, 2))]
+
+
+def percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.0%}"
+
+
+def size(number: int) -> str:
+    """Bytes for people, in decimal units."""
+    if number < 1000:
+        return f"{number} B"
+    return f"{number / 1000:.1f} kB" if number < 1_000_000 else f"{number / 1_000_000:.1f} MB"
+
+
+def milliseconds(number: float) -> str:
+    return f"{number:.0f} ms" if number < 1000 else f"{number / 1000:.1f} s"

@@ -1,0 +1,77 @@
+"""`ullage manifest`: the record of one call, for people and for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from ullage.cli import main
+from ullage.stores import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Golden = Callable[[str, str], None]
+    Screen = pytest.CaptureFixture[str]
+
+
+def call(capsys: Screen, *arguments: str) -> tuple[int, str, str]:
+    status = main(["manifest", *arguments])
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+@pytest.mark.usefixtures("recorded")
+@pytest.mark.parametrize(
+    ("beginning", "file"),
+    [
+        (None, "manifest.txt"),
+        ("019e7", "manifest.txt"),
+        ("019e6fff0001", "manifest_of_error.txt"),
+        ("019e6fff0002", "manifest_of_left_stream.txt"),
+        ("019e6fff0003", "manifest_unparsed.txt"),
+    ],
+)
+def test_a_call_is_shown(capsys: Screen, golden: Golden, beginning: str | None, file: str) -> None:
+    status, out, _ = call(capsys, *([beginning] if beginning else []))
+    assert status == 0
+    golden(file, out)
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_call_for_programs_is_the_manifest_of_an_unchanged_request(capsys: Screen, golden: Golden) -> None:
+    _, out, _ = call(capsys, "--json")
+    golden("manifest.json", out)
+    manifest: dict[str, Any] = msgspec.json.decode(out)
+    rows = manifest["context"]["sections"]
+    assert sum(row["tokens"] for row in rows) + manifest["context"]["gap"] == manifest["context"]["total"]
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_beginning_that_fits_several_names_them(capsys: Screen) -> None:
+    status, out, err = call(capsys, "019e6fff")
+    assert (status, out) == (1, "")
+    assert err.startswith("ullage: Several calls begin with '019e6fff': 019e6fff0001c0ffee002, 019e6fff0002")
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_beginning_that_fits_none_says_so(capsys: Screen) -> None:
+    status, _, err = call(capsys, "\x1b[31m")
+    assert status == 1
+    assert err.startswith("ullage: No call begins with '?[31m'.\n")
+
+
+def test_without_a_database_the_next_step_is_told(capsys: Screen, data_dir: Path) -> None:
+    assert call(capsys) == (1, "", f"ullage: No database yet at {data_dir}/ullage.db.\nhint: Start `ullage serve`.\n")
+
+
+def test_without_a_call_the_next_step_is_told(capsys: Screen, data_dir: Path) -> None:
+    SqliteStore(data_dir / "ullage.db", clock_ms=lambda: 0).close()
+    assert call(capsys) == (
+        1,
+        "",
+        "ullage: No call is recorded yet.\nhint: Send one prompt through `ullage serve`.\n",
+    )
