@@ -15,7 +15,7 @@ INTRODUCTION = """
 A setting is looked for in five places; a later one wins:
 
 1. the default below;
-2. the user's file, `$XDG_CONFIG_HOME/ullage/config.toml` (mostly `~/.config/ullage/config.toml`), or the one that `--config` names;
+2. the user's file, `$XDG_CONFIG_HOME/ullage/config.toml` (mostly `~/.config/ullage/config.toml`), or `--config FILE`;
 3. the project's file, `.ullage.toml` in the working folder or the nearest folder above it. It may make ullage more careful and
    nothing else: of all settings it may set `mode`;
 4. the environment variable;
