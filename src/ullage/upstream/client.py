@@ -7,6 +7,7 @@ libraries' errors become `UpstreamError` here and nowhere else.
 from __future__ import annotations
 
 import asyncio
+import io
 import ssl
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 # The library would add these on its own; the client decides about its headers, not we.
 _NOT_ADDED = ("accept", "accept-encoding", "content-type", "user-agent")
+
+_LARGE_BODY_BYTES = 256 * 1024
 
 # Hosts whose provider has a better name than the host.
 _PROVIDERS = {
@@ -155,7 +158,7 @@ class UpstreamClient:
                 method,
                 target,
                 headers=fields,
-                data=body or None,
+                data=_payload(body),
                 allow_redirects=False,
                 proxy=proxy,
             )
@@ -170,6 +173,11 @@ class UpstreamClient:
         await self._session.close()
         # One turn of the loop lets the transports finish their closing.
         await asyncio.sleep(0)
+
+
+def _payload(body: bytes) -> bytes | io.BytesIO | None:
+    """A large body is written in pieces, so that other requests get their turn between them."""
+    return (io.BytesIO(body) if len(body) > _LARGE_BODY_BYTES else body) or None
 
 
 def _translate(error: Exception, host: str | None) -> UpstreamError:

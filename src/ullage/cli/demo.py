@@ -1,0 +1,79 @@
+"""`ullage demo`: the main job without keys or network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from ullage.stores import CallRecord
+
+
+@click.command()
+@click.option("--view", type=click.Choice(["summary", "compact", "expanded"]), default="compact", show_default=True)
+def command(view: str) -> None:
+    """Replay a shipped session through a real gateway to a fake provider and show what fills the window.
+
+    Nothing leaves this machine: provider, gateway and client are started here on loopback addresses, and everything is
+    gone afterwards.
+    """
+    import asyncio
+
+    asyncio.run(_demo(view))
+
+
+async def _demo(view: str) -> None:
+    import asyncio
+    import tempfile
+    from pathlib import Path
+
+    from ullage.core.wire import DIALECTS
+    from ullage.testing import FakeProvider
+    from ullage.testing.gateway import run_gateway
+    from ullage.testing.story import load_story
+
+    story = load_story()
+    with tempfile.TemporaryDirectory() as folder:
+        async with (
+            FakeProvider(story.rules()) as provider,
+            run_gateway(dict.fromkeys(DIALECTS, provider.url), Path(folder)) as daemon,
+        ):
+            click.echo(f"fake provider  {provider.url}\nullage         {daemon.url}   (mode: observe)\n")
+            await _replay(daemon.url, list(story.requests()))
+            await asyncio.to_thread(daemon.engine.flush)
+            calls = list(reversed(daemon.store.calls(limit=100)))
+    _show(calls, view)
+
+
+async def _replay(url: str, bodies: list[dict[str, object]]) -> None:
+    """Sends the session's requests one after the other and reads the answers, as a client does."""
+    import aiohttp
+
+    headers = {"x-api-key": "none", "anthropic-version": "2023-06-01", "x-ullage-session": "demo"}
+    async with aiohttp.ClientSession(headers=headers) as session:
+        for body in bodies:
+            async with session.post(f"{url}/v1/messages", json=body) as response:
+                response.raise_for_status()
+                await response.read()
+
+
+def _show(calls: list[CallRecord], view: str) -> None:
+    import shutil
+    import sys
+
+    from ullage.core.accounting import load_report, render_view
+
+    click.echo("What each call sent, and what the provider said of it (tokens):\n")
+    click.echo(f"  {'call':<6}{'estimate':>10}{'fresh':>9}{'cache read':>12}{'cache write':>13}{'output':>9}  stop")
+    for number, call in enumerate(calls, 1):
+        usage = call.usage or {}
+        figures = [usage.get(name) or 0 for name in ("input_fresh", "cache_read", "cache_write", "output")]
+        row = "".join(f"{figure:>{width},}" for figure, width in zip(figures, (9, 12, 13, 9), strict=True))
+        click.echo(f"  {number:<6}{'~' + format(call.estimated_input_tokens or 0, ','):>10}{row}  {call.stop_reason}")
+    click.echo("\nWhat fills the window in the last call:\n")
+    last = calls[-1].breakdown
+    assert last is not None, "every call of the shipped session is accounted for"
+    width = shutil.get_terminal_size((100, 24)).columns
+    click.echo(render_view(load_report(last), view, width=width, color=sys.stdout.isatty()))
+    click.echo("Next: `ullage serve`, then `ullage setup claude-code` (or codex, pi, opencode, aider, gemini-cli).")

@@ -1,0 +1,21 @@
+"""What a client asked for, as told by the path of its request."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from ullage.core.wire import Dialect
+
+Purpose = Literal["generate", "count_tokens", "models", "hello", "other"]
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """Dialect and purpose of a request. `path` is the raw path for the provider; `model` and `stream` are in Gemini's path."""
+
+    dialect: Dialect
+    purpose: Purpose
+    path: str
+    model: str | None = None
+    stream: bool | None = None

@@ -1,0 +1,79 @@
+"""The engine in observe mode: a request is begun, relayed by the gateway, and finished; the observer reads it beside.
+
+Everything that takes time runs in one thread of the observer, in pieces that hold the interpreter for about a
+millisecond at most, so that no relay waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from .exchange import Exchange
+from .observer import Observer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ullage.settings.records import AccountingSettings
+    from ullage.stores import Store
+
+    from .endpoint import Endpoint
+
+
+class Engine:
+    """Begins and finishes exchanges. `clock_ms` is wall time in epoch milliseconds, `clock` monotonic seconds."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        settings: AccountingSettings,
+        clock_ms: Callable[[], int],
+        clock: Callable[[], float],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._clock_ms = clock_ms
+        self._clock = clock
+        self.new_id = new_id
+        self._observer = Observer(store=store, settings=settings, new_id=new_id)
+
+    def begin(
+        self,
+        *,
+        id: str,  # noqa: A002 - the record's own word
+        endpoint: Endpoint,
+        headers: Mapping[str, str],
+        body: bytes,
+        root: str,
+    ) -> Exchange:
+        """Notes a request that is about to be sent; its accounting starts beside it."""
+        exchange = Exchange(
+            id=id,
+            endpoint=endpoint,
+            headers=headers,
+            body=body,
+            root=root,
+            created_ms=self._clock_ms(),
+            clock=self._clock,
+            hand_over=self._observer.read_answer,
+        )
+        self._observer.read_request(exchange)
+        return exchange
+
+    def finish(self, exchange: Exchange) -> None:
+        """Notes that an exchange is over; its record is written beside."""
+        exchange.hand_over()
+        self._observer.finish(exchange)
+
+    async def count(self, exchange: Exchange, body: bytes) -> int | None:
+        """Our estimate of a request's prompt in tokens; `None` if the body cannot be read."""
+        return await asyncio.wrap_future(self._observer.count(exchange, body))
+
+    def flush(self, timeout_s: float = 10.0) -> bool:
+        """Waits until everything that was finished is recorded. False if that took too long."""
+        return self._observer.flush(timeout_s)
+
+    def close(self) -> None:
+        """Finishes what is waiting and stops the observer's thread."""
+        self._observer.close()

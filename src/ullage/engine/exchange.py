@@ -1,0 +1,105 @@
+"""One request and its answer while they pass: what the relay notes down, quickly, for the observer to read beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from .endpoint import Endpoint
+
+# A long answer is handed over in pieces of this size, so that an open stream holds no more.
+_PIECE_BYTES = 64 * 1024
+
+
+class Exchange:
+    """What passes in one exchange. Written by the relay on the event loop, read by the observer after it was handed over."""
+
+    __slots__ = (
+        "_clock",
+        "_hand_over",
+        "_pending",
+        "_pending_bytes",
+        "answer_bytes",
+        "answer_headers",
+        "body",
+        "created_ms",
+        "endpoint",
+        "first_byte_ms",
+        "headers",
+        "id",
+        "last_ms",
+        "outcome",
+        "request_bytes",
+        "root",
+        "started",
+        "status",
+        "warnings",
+    )
+
+    def __init__(
+        self,
+        *,
+        id: str,  # noqa: A002 - the record's own word
+        endpoint: Endpoint,
+        headers: Mapping[str, str],
+        body: bytes,
+        root: str,
+        created_ms: int,
+        clock: Callable[[], float],
+        hand_over: Callable[[Exchange, list[bytes]], None],
+    ) -> None:
+        self.id = id
+        self.endpoint = endpoint
+        self.headers = headers
+        self.body: bytes | None = body
+        self.root = root
+        self.created_ms = created_ms
+        self.request_bytes = len(body)
+        self.answer_bytes = 0
+        self.answer_headers: dict[bytes, bytes] = {}
+        self.status: int | None = None
+        self.first_byte_ms: float | None = None
+        self.last_ms: float = 0.0
+        self.outcome = "error"
+        self.warnings: list[str] = []
+        self.started = clock()
+        self._clock = clock
+        self._hand_over = hand_over
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+
+    def answer_began(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+        """The head of the answer has arrived."""
+        self.status = status
+        self.answer_headers = dict(headers)
+
+    def answer_chunk(self, chunk: bytes) -> None:
+        """A piece of the answer passes."""
+        if self.first_byte_ms is None:
+            self.first_byte_ms = self._elapsed_ms()
+        self._pending.append(chunk)
+        self._pending_bytes += len(chunk)
+        if self._pending_bytes >= _PIECE_BYTES:
+            self.hand_over()
+
+    def hand_over(self) -> None:
+        """Gives what has passed so far to the observer."""
+        if self._pending:
+            self.answer_bytes += self._pending_bytes
+            pending, self._pending, self._pending_bytes = self._pending, [], 0
+            self._hand_over(self, pending)
+
+    def ended(self, how: str) -> None:
+        """How the exchange ended: `whole`, `cut`, `left`, `answered` (by us), `error`."""
+        self.outcome = how
+        self.last_ms = self._elapsed_ms()
+
+    def failed(self, code: str) -> None:
+        """No answer began; `code` says why."""
+        self.warnings.append(code)
+        self.ended("error")
+
+    def _elapsed_ms(self) -> float:
+        return round((self._clock() - self.started) * 1000, 3)

@@ -1,0 +1,171 @@
+"""Which session a request belongs to, and how its message list relates to the one before (design.md 6).
+
+A session is named by our header, by the client's own id, or found by its fingerprint: the chain of canonical hashes of its
+messages. The same chain says whether a request extends the conversation, repeats it, branches off or rewrites it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import xxhash
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Relation = Literal["new", "extends", "repeats", "branch", "rewrite"]
+
+# Sessions remembered at once; the oldest are forgotten and begin anew when they come back.
+_SESSIONS = 2_000
+
+
+class Kinship(Struct, frozen=True, kw_only=True):
+    """How a request relates to what is known. `shared` counts the leading messages it has in common with `session`'s last
+    request; `before` is that request's length in messages, 0 for a new session."""
+
+    session: str
+    relation: Relation
+    shared: int
+    before: int
+    parent: str | None = None
+
+
+class _Line(Struct):
+    """The last request of a session: its message hashes, and how many of them its first request had."""
+
+    hashes: tuple[int, ...]
+    first_length: int
+
+
+class Tip(Struct, frozen=True, kw_only=True):
+    """The end of a session's chain as it is kept over a restart: its first message, its length, and one hash of all."""
+
+    head: str
+    depth: int
+    chain: str
+
+
+def tip_of(hashes: Sequence[int]) -> Tip | None:
+    """The tip of a message list; `None` for an empty one."""
+    if not hashes:
+        return None
+    return Tip(head=f"{hashes[0]:032x}", depth=len(hashes), chain=_chain(hashes))
+
+
+class Genealogy:
+    """Remembers the last message list of each session. Not safe for several threads."""
+
+    def __init__(self, *, sessions: int = _SESSIONS) -> None:
+        self._limit = sessions
+        self._lines: dict[str, _Line] = {}
+        self._tips: dict[str, dict[str, Tip]] = {}
+        # hash of each first message -> sessions that begin with it: who could be kin at all
+        self._by_head: dict[int, dict[str, None]] = {}
+
+    def recall(self, session: str, tip: Tip) -> None:
+        """Takes up a session from an earlier run: a request that extends its tip belongs to it."""
+        self._tips.setdefault(tip.head, {})[session] = tip
+
+    def place_named(self, session: str, hashes: Sequence[int]) -> Kinship:
+        """Relates a request to the session that it names itself."""
+        line = self._lines.get(session)
+        if line is None:
+            self._remember(session, hashes)
+            return Kinship(session=session, relation="new", shared=0, before=0)
+        return self._continue(session, line, hashes)
+
+    def place_unnamed(self, hashes: Sequence[int], new_id: str) -> Kinship:
+        """Finds the session of a request that names none; `new_id` is used if it belongs to no known one."""
+        shared, session = self._nearest(hashes)
+        if session is not None:
+            line = self._lines[session]
+            if shared in (len(line.hashes), len(hashes)) or _rewrites(line, hashes, shared):
+                return self._continue(session, line, hashes)
+        recalled = self._recalled(hashes)
+        if recalled is not None:
+            return recalled
+        self._remember(new_id, hashes)
+        # More in common than the first request had: an answer of that session is shared, so this is its branch.
+        if session is not None and shared > self._lines[session].first_length:
+            return Kinship(session=new_id, relation="branch", shared=shared, before=0, parent=session)
+        return Kinship(session=new_id, relation="new", shared=0, before=0)
+
+    def _nearest(self, hashes: Sequence[int]) -> tuple[int, str | None]:
+        """The session with the longest common beginning, the newest of equals, and how long that is."""
+        best: tuple[int, str | None] = (0, None)
+        for session in self._by_head.get(hashes[0], ()) if hashes else ():
+            shared = _shared(self._lines[session].hashes, hashes)
+            if shared >= best[0]:
+                best = (shared, session)
+        return best
+
+    def _recalled(self, hashes: Sequence[int]) -> Kinship | None:
+        """The session of an earlier run whose tip this request extends."""
+        tips = self._tips.get(f"{hashes[0]:032x}", {}) if hashes else {}
+        for session, tip in tips.items():
+            if tip.depth <= len(hashes) and tip.chain == _chain(hashes[: tip.depth]):
+                del tips[session]
+                self._remember(session, hashes)
+                relation: Relation = "repeats" if tip.depth == len(hashes) else "extends"
+                return Kinship(session=session, relation=relation, shared=tip.depth, before=tip.depth)
+        return None
+
+    def _continue(self, session: str, line: _Line, hashes: Sequence[int]) -> Kinship:
+        shared = _shared(line.hashes, hashes)
+        before = len(line.hashes)
+        relation: Relation
+        if shared == before:
+            relation = "repeats" if len(hashes) == before else "extends"
+        elif shared == len(hashes):
+            relation = "branch"
+        elif _rewrites(line, hashes, shared):
+            relation = "rewrite"
+        else:
+            relation = "branch" if shared > 0 else "rewrite"
+        self._remember(session, hashes)
+        return Kinship(session=session, relation=relation, shared=shared, before=before)
+
+    def _remember(self, session: str, hashes: Sequence[int]) -> None:
+        line = self._lines.pop(session, None)
+        if line is not None and line.hashes:
+            self._forget_head(session, line.hashes[0])
+        first_length = line.first_length if line is not None else len(hashes)
+        self._lines[session] = _Line(hashes=tuple(hashes), first_length=first_length)
+        if hashes:
+            self._by_head.setdefault(hashes[0], {})[session] = None
+        if len(self._lines) > self._limit:
+            oldest, dropped = next(iter(self._lines.items()))
+            del self._lines[oldest]
+            if dropped.hashes:
+                self._forget_head(oldest, dropped.hashes[0])
+
+    def _forget_head(self, session: str, head: int) -> None:
+        sessions = self._by_head.get(head)
+        if sessions is not None:
+            sessions.pop(session, None)
+            if not sessions:
+                del self._by_head[head]
+
+
+def _chain(hashes: Sequence[int]) -> str:
+    return xxhash.xxh3_128_hexdigest(b"".join(number.to_bytes(16, "big") for number in hashes))
+
+
+def _shared(old: Sequence[int], new: Sequence[int]) -> int:
+    """How many leading messages are the same."""
+    limit = min(len(old), len(new))
+    for index in range(limit):
+        if old[index] != new[index]:
+            return index
+    return limit
+
+
+def _rewrites(line: _Line, hashes: Sequence[int], shared: int) -> bool:
+    """Whether `hashes` is the same conversation with an edited middle: it did not shrink, and something that came after the
+    shared beginning stands in it again. Aider inserts new turns before its file listing; clients prune in the middle."""
+    if shared == 0 or len(hashes) < len(line.hashes) or shared >= len(line.hashes):
+        return False
+    if len(hashes) == len(line.hashes) and len(hashes) == line.first_length:
+        return False  # another conversation that begins with the same fixed messages
+    return not set(line.hashes[shared:]).isdisjoint(hashes[shared:])

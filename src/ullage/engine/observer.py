@@ -1,0 +1,115 @@
+"""The thread that reads what the relay passed on: requests accounted for, answers read, records written.
+
+One thread on purpose: its caches need no locks, and it can never take more than its share of the interpreter. Its input is
+bounded by bytes; past the bound a request is recorded with its usage but without its parts, and says so.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+from .observation import Observation, Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ullage.settings.records import AccountingSettings
+    from ullage.stores import Store
+
+    from .exchange import Exchange
+
+_log = logging.getLogger("ullage.engine")
+
+# The relay of the request that woke us goes first: its bytes are on their way when we begin.
+_PATIENCE_S = 0.002
+
+
+class Observer:
+    """Takes exchanges in the order of their events. All methods return at once and may be called from the event loop."""
+
+    def __init__(self, *, store: Store, settings: AccountingSettings, new_id: Callable[[], str]) -> None:
+        self._reader = Reader(store=store, settings=settings, new_id=new_id)
+        self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._open: dict[str, Observation] = {}
+        self._queue_bytes = settings.queue_bytes
+        self._waiting_bytes = 0
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="ullage-observer", daemon=True)
+        self._thread.start()
+
+    def read_request(self, exchange: Exchange) -> None:
+        """Accounts for a request, unless too much is waiting already."""
+        if not self._admit(exchange.request_bytes):
+            exchange.body = None
+            exchange.warnings.append("accounting_skipped")
+        self._queue.put(lambda: self._begin(exchange))
+
+    def read_answer(self, exchange: Exchange, chunks: list[bytes]) -> None:
+        """Reads a piece of an answer."""
+        self._queue.put(lambda: self._feed(exchange, chunks))
+
+    def finish(self, exchange: Exchange) -> None:
+        """Writes the record of an exchange."""
+        self._queue.put(lambda: self._finish(exchange))
+
+    def count(self, exchange: Exchange, body: bytes) -> Future[int | None]:
+        """Estimates a request for a client that asked for a count."""
+        future: Future[int | None] = Future()
+        self._queue.put(lambda: future.set_result(self._reader.count(exchange, body)))
+        return future
+
+    def flush(self, timeout_s: float) -> bool:
+        """Waits until everything put in so far is done."""
+        done = threading.Event()
+        self._queue.put(done.set)
+        return done.wait(timeout_s)
+
+    def close(self) -> None:
+        """Does what is waiting, then ends the thread."""
+        self._queue.put(None)
+        self._thread.join(timeout=30)
+
+    def _admit(self, size: int) -> bool:
+        with self._lock:
+            if self._waiting_bytes + size > self._queue_bytes:
+                return False
+            self._waiting_bytes += size
+            return True
+
+    def _run(self) -> None:
+        while True:
+            try:
+                job = self._queue.get_nowait()
+            except queue.Empty:
+                job = self._queue.get()
+                time.sleep(_PATIENCE_S)
+            if job is None:
+                return
+            try:
+                job()
+            except Exception:  # noqa: BLE001 - outermost loop of the thread: one bad exchange must not end it
+                _log.exception("an exchange could not be observed")
+
+    def _begin(self, exchange: Exchange) -> None:
+        body, exchange.body = exchange.body, None
+        try:
+            self._open[exchange.id] = self._reader.begin(exchange, body)
+        finally:
+            if body is not None:
+                with self._lock:
+                    self._waiting_bytes -= exchange.request_bytes
+
+    def _feed(self, exchange: Exchange, chunks: list[bytes]) -> None:
+        observation = self._open.get(exchange.id)
+        if observation is not None:
+            self._reader.feed(observation, exchange, chunks)
+
+    def _finish(self, exchange: Exchange) -> None:
+        observation = self._open.pop(exchange.id, None)
+        if observation is not None:
+            self._reader.finish(observation, exchange)

@@ -1,0 +1,188 @@
+"""The ASGI app: what a request asks for, its relay, and what we answer ourselves."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ullage._version import __version__
+from ullage.core.errors import RequestError, UllageError, UpstreamError
+
+from .errors import error_body
+from .fallbacks import own_answer, worth_replacing
+from .headers import request_headers
+from .relay import ClientLeft, Leaving, Send, relay
+from .routes import find_endpoint
+
+if TYPE_CHECKING:
+    from ullage.core.wire import Dialect
+    from ullage.engine import Endpoint, Engine, Exchange
+    from ullage.settings.records import ServerSettings
+    from ullage.upstream import Headers, UpstreamClient
+
+    from .control import Control
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+_STATUS = {
+    "upstream_timeout": 504,
+    "body_too_large": 413,
+    "no_route": 404,
+    "websocket": 426,
+    "too_many_connections": 503,
+}
+_JSON = (b"content-type", b"application/json")
+
+
+class Gateway:
+    """One callable for all provider routes, health and control.
+
+    `upstreams` maps a dialect to its provider's root. `connections` tells how many clients are connected now.
+    """
+
+    def __init__(
+        self,
+        *,
+        engine: Engine,
+        upstream: UpstreamClient,
+        upstreams: Mapping[Dialect, str],
+        limits: ServerSettings,
+        control: Control,
+        connections: Callable[[], int],
+    ) -> None:
+        self._engine = engine
+        self._upstream = upstream
+        self._upstreams = upstreams
+        self._limits = limits
+        self._control = control
+        self._connections = connections
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        raw_path = scope["raw_path"].decode("latin-1")
+        if raw_path in ("/healthz", "/readyz"):
+            await _answer(send, 200, _health())
+        elif raw_path.startswith("/ullage/"):
+            status, body = await self._control.answer(scope)
+            await _answer(send, status, body, head=scope["method"] == "HEAD")
+        else:
+            await self._provider_request(scope, raw_path, receive, send)
+
+    async def _provider_request(self, scope: Scope, raw_path: str, receive: Receive, send: Send) -> None:
+        headers: Headers = scope["headers"]
+        named = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+        query = scope["query_string"].decode("latin-1")
+        endpoint = find_endpoint(scope["method"], raw_path, named, query)
+        request_id = self._engine.new_id()
+        try:
+            self._refuse(endpoint, named, raw_path)
+            assert endpoint is not None
+            body = await self._read_body(named, receive)
+        except UllageError as error:
+            await _refuse(send, endpoint, error, request_id)
+            return
+        except ClientLeft:
+            return
+        exchange = self._engine.begin(
+            id=request_id, endpoint=endpoint, headers=named, body=body, root=self._upstreams[endpoint.dialect]
+        )
+        url = self._upstreams[endpoint.dialect] + endpoint.path + ("?" + query if query else "")
+        try:
+            with Leaving(scope["ullage.connection"]):
+                await self._exchange(scope["method"], url, headers, body, endpoint, exchange, send)
+        except ClientLeft:
+            exchange.ended("left")
+        except BaseException:
+            exchange.ended("error")
+            raise
+        finally:
+            self._engine.finish(exchange)
+
+    async def _exchange(
+        self, method: str, url: str, headers: Headers, body: bytes, endpoint: Endpoint, exchange: Exchange, send: Send
+    ) -> None:
+        extra = [(b"x-ullage-request", exchange.id.encode())]
+        try:
+            response = await self._upstream.open(method, url, request_headers(headers), body)
+        except UpstreamError as error:
+            exchange.failed(error.code)
+            await _refuse(send, endpoint, error, exchange.id)
+            return
+        if worth_replacing(endpoint.purpose, response.status):
+            response.abort()
+            status, answer = await own_answer(endpoint, body, exchange, self._engine)
+            await _answer(send, status, answer, extra, head=method == "HEAD")
+            exchange.ended("answered")
+            return
+        exchange.ended(await relay(response, send, exchange, extra))
+
+    def _refuse(self, endpoint: Endpoint | None, headers: Mapping[str, str], raw_path: str) -> None:
+        """Raises for what cannot be served at all."""
+        if self._connections() > self._limits.max_connections:
+            raise UllageError(
+                f"more than {self._limits.max_connections} connections are open",
+                code="too_many_connections",
+                hint="Try again; `server.max_connections` sets the limit.",
+            )
+        if endpoint is None:
+            raise RequestError(
+                f"no provider route is known for {raw_path[:200]}",
+                code="no_route",
+                hint="Point the client at the gateway's root or its /v1.",
+            )
+        if headers.get("upgrade", "").lower() == "websocket":
+            raise RequestError(
+                "WebSocket connections are not relayed",
+                code="websocket",
+                hint="The client goes on over HTTP; with Codex nothing needs to be set.",
+            )
+
+    async def _read_body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
+        limit = self._limits.body_limit_bytes
+        announced = headers.get("content-length", "")
+        if announced.isdecimal() and int(announced) > limit:
+            raise _too_large(limit)
+        parts: list[bytes] = []
+        size = 0
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientLeft
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > limit:
+                raise _too_large(limit)
+            more = message.get("more_body", False)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _too_large(limit: int) -> RequestError:
+    return RequestError(
+        f"the request body is larger than {limit:,} bytes",
+        code="body_too_large",
+        hint="`server.body_limit_bytes` sets the limit.",
+    )
+
+
+def _health() -> bytes:
+    return msgspec.json.encode({"service": "ullage", "version": __version__, "status": "ok"})
+
+
+async def _refuse(send: Send, endpoint: Endpoint | None, error: UllageError, request_id: str) -> None:
+    status = _STATUS.get(error.code, 502 if isinstance(error, UpstreamError) else 400)
+    extra = [(b"x-ullage-request", request_id.encode())]
+    if not isinstance(error, UpstreamError):
+        extra.append((b"connection", b"close"))  # what is left of the request is not read
+    await _answer(send, status, error_body(endpoint.dialect if endpoint else None, status, error, request_id), extra)
+
+
+async def _answer(
+    send: Send, status: int, body: bytes, extra: list[tuple[bytes, bytes]] | None = None, *, head: bool = False
+) -> None:
+    length = (b"content-length", str(len(body)).encode())
+    await send({"type": "http.response.start", "status": status, "headers": [_JSON, length, *(extra or [])]})
+    await send({"type": "http.response.body", "body": b"" if head else body, "more_body": False})

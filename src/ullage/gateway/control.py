@@ -1,0 +1,93 @@
+"""The control routes under `/ullage/v1`: what the daemon knows, for those who hold its token.
+
+A random token in a 0600 file is asked for also on loopback, and the Host header must name a loopback address: a web page
+that rebinds its own name to 127.0.0.1 gets nothing (design.md 10, 11).
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+import msgspec
+
+from ullage.core.errors import InputError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ullage.engine import Engine
+    from ullage.stores import Store
+
+_LOOPBACK = re.compile(r"(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])(?::\d+)?", re.IGNORECASE)
+
+
+class Control:
+    """Answers control requests from the store."""
+
+    def __init__(self, store: Store, engine: Engine, token: str) -> None:
+        self._store = store
+        self._engine = engine
+        self._token = token
+        self._reports: dict[str, Callable[[dict[str, str]], Any]] = {
+            "sessions": self._sessions,
+            "manifests": self._manifests,
+            "context": self._context,
+            "events": self._events,
+        }
+
+    async def answer(self, scope: dict[str, Any]) -> tuple[int, bytes]:
+        """Status and JSON body of the answer to a control request."""
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        if not self._allowed(headers):
+            return 401, _error("unauthorized", "the control routes need the daemon's token", "See `ullage doctor`.")
+        name = scope["path"].removeprefix("/ullage/v1/").strip("/")
+        report = self._reports.get(name)
+        if report is None or scope["method"] not in ("GET", "HEAD"):
+            return 404, _error(
+                "not_found", f"there is no control route {name[:100]!r}", f"Known: {', '.join(self._reports)}."
+            )
+        query = {key: values[-1] for key, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
+        try:
+            return 200, msgspec.json.encode(report(query))
+        except InputError as error:
+            return 404, _error(error.code, error.message, error.hint)
+        except StoreError as error:
+            return 503, _error(error.code, error.message, error.hint)
+
+    def _allowed(self, headers: dict[bytes, str]) -> bool:
+        if not _LOOPBACK.fullmatch(headers.get(b"host", "")) or b"origin" in headers:
+            return False
+        scheme, _, token = headers.get(b"authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and hmac.compare_digest(token.encode(), self._token.encode())
+
+    def _sessions(self, query: dict[str, str]) -> Any:
+        return {"sessions": self._store.sessions(limit=_limit(query))}
+
+    def _manifests(self, query: dict[str, str]) -> Any:
+        if call_id := query.get("id"):
+            found = self._store.find_call(call_id)
+            if found is None:
+                raise InputError(f"no call {call_id[:100]!r} is known", hint="GET /ullage/v1/manifests lists them.")
+            return found
+        return {"manifests": self._store.calls(query.get("session"), limit=_limit(query))}
+
+    def _context(self, query: dict[str, str]) -> Any:
+        calls = self._store.calls(query.get("session"), kind="conversation", limit=1)
+        if not calls or calls[0].breakdown is None:
+            raise InputError("no accounted call is known yet", hint="Send one request through the gateway.")
+        return calls[0].breakdown
+
+    def _events(self, query: dict[str, str]) -> Any:
+        return {"events": self._store.events(query.get("session"), limit=_limit(query))}
+
+
+def _limit(query: dict[str, str]) -> int:
+    text = query.get("limit", "50")
+    return min(int(text), 1000) if text.isdecimal() else 50
+
+
+def _error(code: str, message: str, hint: str) -> bytes:
+    return msgspec.json.encode({"error": {"type": "ullage_error", "code": code, "message": message, "hint": hint}})

@@ -1,0 +1,48 @@
+"""What we answer ourselves where a provider does not know a route that clients ask for (design: counting, models, hello)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from ullage.engine import Endpoint, Engine, Exchange, Purpose
+
+_UNKNOWN_THERE = frozenset({404, 405, 501})
+_OPTIONAL: frozenset[Purpose] = frozenset({"count_tokens", "models", "hello"})
+
+
+def worth_replacing(purpose: Purpose, status: int) -> bool:
+    """Whether the provider's answer says that it does not know the route, and the route is one we can answer."""
+    return status in _UNKNOWN_THERE and purpose in _OPTIONAL
+
+
+async def own_answer(endpoint: Endpoint, body: bytes, exchange: Exchange, engine: Engine) -> tuple[int, bytes]:
+    """Status and JSON body of our answer."""
+    if endpoint.purpose == "count_tokens":
+        tokens = await engine.count(exchange, body)
+        if tokens is None:
+            return 404, msgspec.json.encode(
+                {"type": "error", "error": {"type": "not_found_error", "message": "Not found"}}
+            )
+        return 200, msgspec.json.encode(_counted(endpoint, tokens))
+    if endpoint.purpose == "models":
+        return 200, msgspec.json.encode(_no_models(endpoint))
+    return 200, b"{}"
+
+
+def _counted(endpoint: Endpoint, tokens: int) -> dict[str, Any]:
+    if endpoint.dialect == "gemini":
+        return {"totalTokens": tokens}
+    if endpoint.dialect == "openai-responses":
+        return {"object": "response.input_tokens", "input_tokens": tokens}
+    return {"input_tokens": tokens}
+
+
+def _no_models(endpoint: Endpoint) -> dict[str, Any]:
+    if endpoint.dialect == "gemini":
+        return {"models": []}
+    if endpoint.dialect == "anthropic":
+        return {"data": [], "has_more": False, "first_id": None, "last_id": None}
+    return {"object": "list", "data": []}

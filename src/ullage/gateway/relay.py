@@ -1,0 +1,83 @@
+"""Moves the bytes of one answer from the provider to the client, as they come.
+
+Back pressure works by itself: the next chunk is read only when the client's socket took the last. A broken answer is cut,
+never ended as if whole. A client that leaves cancels the provider's call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+
+from ullage.core.errors import UpstreamError
+
+from .headers import answer_headers
+
+if TYPE_CHECKING:
+    from ullage.upstream import UpstreamResponse
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+End = Literal["whole", "cut"]
+
+
+class Tap(Protocol):
+    """Looks on while an answer passes. Must be quick: it stands in the relay's way."""
+
+    def answer_began(self, status: int, headers: list[tuple[bytes, bytes]]) -> None: ...
+
+    def answer_chunk(self, chunk: bytes) -> None: ...
+
+
+class ClientLeft(Exception):  # noqa: N818 - a fact, not a fault
+    """The client closed its connection before the answer ended."""
+
+
+class Leaving:
+    """Turns the word of a client that leaves into the cancellation of the task that serves it.
+
+    Used as a context manager around everything that is done for one request; raises `ClientLeft` out of it.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._task: asyncio.Task[Any] | None = None
+        self._left = False
+
+    def __enter__(self) -> Self:
+        self._task = asyncio.current_task()
+        self._connection.on_leave = self._on_leave
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self._connection.on_leave = None
+        if self._left and self._task is not None:
+            # A cancellation that was not delivered yet must not hit what comes after.
+            self._task.uncancel()
+            if kind is None or issubclass(kind, asyncio.CancelledError):
+                raise ClientLeft from error
+
+    def _on_leave(self) -> None:
+        self._left = True
+        if self._task is not None:
+            self._task.cancel()
+
+
+async def relay(response: UpstreamResponse, send: Send, tap: Tap, extra: list[tuple[bytes, bytes]]) -> End:
+    """Relays one answer whose head has arrived; `extra` headers are added. Says how it ended."""
+    headers = answer_headers(response.headers)
+    tap.answer_began(response.status, headers)
+    await send({"type": "http.response.start", "status": response.status, "headers": headers + extra})
+    try:
+        while chunk := await response.read():
+            tap.answer_chunk(chunk)
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    except UpstreamError:
+        response.abort()
+        return "cut"
+    except BaseException:
+        response.abort()
+        raise
+    response.release()
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+    return "whole"

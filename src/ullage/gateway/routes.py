@@ -1,0 +1,79 @@
+"""Paths and nothing else: which dialect a request speaks, what it asks for, where it goes upstream.
+
+The routes are those of ten real clients. A base URL with one `/v1` too many or too few is a common slip, since some
+clients want the root and others want `/v1`: both are accepted, and the provider sees the right path.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ullage.engine import Endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ullage.core.wire import Dialect
+    from ullage.engine import Purpose
+
+_DOUBLED = re.compile(r"^(?:/v1(?:beta|alpha)?)+(?=/v1(?:beta|alpha)?(?:/|$))")
+_GEMINI_CALL = re.compile(r"^/v1(?:beta|alpha)?/(?:models|tunedModels)/([^/:]+):(\w+)$")
+_GEMINI_PURPOSE: dict[str, tuple[Purpose, bool | None]] = {
+    "generateContent": ("generate", False),
+    "streamGenerateContent": ("generate", True),
+    "countTokens": ("count_tokens", None),
+}
+_POSTS: dict[str, tuple[Dialect, Purpose]] = {
+    "/v1/chat/completions": ("openai-chat", "generate"),
+    "/v1/responses": ("openai-responses", "generate"),
+    "/v1/responses/compact": ("openai-responses", "other"),
+    "/v1/responses/input_tokens": ("openai-responses", "count_tokens"),
+    "/v1/messages": ("anthropic", "generate"),
+    "/v1/messages/count_tokens": ("anthropic", "count_tokens"),
+}
+_WITHOUT_VERSION = ("/chat/completions", "/responses", "/messages", "/models", "/embeddings")
+_PREFIXES: tuple[tuple[str, Dialect], ...] = (
+    ("/v1/responses/", "openai-responses"),
+    ("/v1/messages/", "anthropic"),
+    ("/v1beta/", "gemini"),
+    ("/v1alpha/", "gemini"),
+    ("/upload/v1beta/", "gemini"),
+)
+
+
+def find_endpoint(method: str, raw_path: str, headers: Mapping[str, str], query: str = "") -> Endpoint | None:
+    """What a provider request asks for, or `None` if the path is none of theirs. Header names are lower case."""
+    path = _normalise(raw_path)
+    if method == "POST" and (known := _POSTS.get(path)):
+        return Endpoint(dialect=known[0], purpose=known[1], path=path)
+    if call := _GEMINI_CALL.match(path):
+        purpose, stream = _GEMINI_PURPOSE.get(call[2], ("other", None))
+        return Endpoint(dialect="gemini", purpose=purpose, path=path, model=call[1], stream=stream)
+    if path in ("/v1/models", "/v1beta/models") and method in ("GET", "HEAD"):
+        dialect: Dialect = "gemini" if path == "/v1beta/models" else _by_credentials(headers, query)
+        return Endpoint(dialect=dialect, purpose="models", path=path)
+    if path == "/api/hello":
+        return Endpoint(dialect="anthropic", purpose="hello", path=path)
+    for prefix, dialect in _PREFIXES:
+        if path.startswith(prefix):
+            return Endpoint(dialect=dialect, purpose="other", path=path)
+    if path.startswith("/v1/"):
+        return Endpoint(dialect=_by_credentials(headers, query), purpose="other", path=path)
+    return None
+
+
+def _normalise(path: str) -> str:
+    path = _DOUBLED.sub("", path)
+    if path.startswith(_WITHOUT_VERSION):
+        return "/v1" + path
+    return path
+
+
+def _by_credentials(headers: Mapping[str, str], query: str) -> Dialect:
+    """Which provider a shared path is meant for, told by what only its clients send."""
+    if "anthropic-version" in headers or "x-api-key" in headers:
+        return "anthropic"
+    if "x-goog-api-key" in headers or query.startswith("key=") or "&key=" in query:
+        return "gemini"
+    return "openai-chat"
