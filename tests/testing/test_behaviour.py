@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from ullage.core.content import ToolSpec
 from ullage.core.wire import DIALECTS, Dialect
 from ullage.testing import Exchange, FakeProvider, make_request
 from ullage.testing.behaviour import default_reply, example_of
 from ullage.testing.dialects import DIALECT_MODULES
+from ullage.testing.prompt import OfferedTool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -50,6 +52,13 @@ def test_reminders_of_the_client_are_not_echoed() -> None:
 
 def test_a_long_question_is_quoted_in_part() -> None:
     assert len(default_reply(read("gemini", ("x" * 10_000,))).text) < 500
+
+
+def test_a_tool_that_runs_scripts_is_given_one_that_calls_the_shell() -> None:
+    prompt = read("openai-responses", ("Use the tool.",), tools=[])
+    script = OfferedTool(name="exec", namespace="functions", schema={}, custom=True)
+    (call,) = default_reply(replace(prompt, tools=(script,))).tool_calls
+    assert call.arguments == 'text(await tools.exec_command({cmd: "ls"}))'
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,19 @@ def test_tools_of_a_namespace_are_offered_under_it() -> None:
     assert (tool.name, tool.namespace) == ("shell", "local")
 
 
+def test_tools_that_an_item_of_the_input_defines_are_offered_and_counted() -> None:
+    script = {"type": "custom", "name": "exec", "description": "Runs a script. " * 40}
+    inside = {
+        "type": "additional_tools",
+        "role": "developer",
+        "tools": [{"type": "namespace", "name": "f", "tools": [script]}],
+    }
+    items = [{"type": "message", "role": "user", "content": "x"}]
+    found = read("openai-responses", {"input": [inside, *items]})
+    assert [(tool.name, tool.namespace, tool.custom) for tool in found.tools] == [("exec", "f", True)]
+    assert found.tokens > read("openai-responses", {"input": items}).tokens + 100
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("payload", [{}, {"messages": [], "contents": [], "input": []}])
 def test_a_request_without_a_conversation_is_refused(dialect: Dialect, payload: dict[str, Any]) -> None:

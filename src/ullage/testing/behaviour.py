@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 SHELL_TOOLS = ("bash", "exec_command", "run_shell_command", "shell", "local_shell")
 """Names, in lower case, under which coding agents offer a shell."""
 
+SCRIPT_TOOL = "exec"
+"""A tool of free input that takes JavaScript and calls the shell from there (Codex 0.171 with its newest models)."""
+
 TOOL_PHRASE = "use the tool"
 """A prompt that holds these words gets a call of the shell tool, once."""
 
@@ -59,11 +62,17 @@ def _quote(text: str) -> str:
 
 
 def _shell_tool(prompt: Prompt) -> OfferedTool | None:
-    return next((tool for tool in prompt.tools if tool.name.lower() in SHELL_TOOLS), None)
+    return next((tool for tool in prompt.tools if tool.name.lower() in SHELL_TOOLS or _is_script(tool)), None)
+
+
+def _is_script(tool: OfferedTool) -> bool:
+    return tool.custom and tool.name == SCRIPT_TOOL
 
 
 def _list_files(tool: OfferedTool) -> ToolUse:
     """A call of the shell tool that runs `ls`, with whatever else its schema requires."""
+    if _is_script(tool):
+        return ToolUse(name=tool.name, arguments='text(await tools.exec_command({cmd: "ls"}))')
     if tool.custom:
         return ToolUse(name=tool.name, arguments="ls")
     properties = as_dict(tool.schema.get("properties"))

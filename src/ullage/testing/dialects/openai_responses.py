@@ -51,7 +51,7 @@ def read(payload: dict[str, Any], model: str | None, stream: bool | None) -> Pro
     """Reads a Responses request."""
     required(payload, "input")
     items = input_items(payload) or [{}]
-    tools = [as_dict(tool) for tool in as_list(payload.get("tools"))]
+    tools = [as_dict(tool) for tool in [*as_list(payload.get("tools")), *_tools_in(items)]]
     text_format = as_dict(as_dict(payload.get("text")).get("format"))
     previous = payload.get("previous_response_id")
     return Prompt(
@@ -79,6 +79,11 @@ def input_items(payload: dict[str, Any]) -> list[dict[str, Any]]:
     if isinstance(given, str):
         return [{"type": "message", "role": "user", "content": given}]
     return [as_dict(item) for item in as_list(given)]
+
+
+def _tools_in(items: list[dict[str, Any]]) -> list[Any]:
+    """Tools that are defined by items of the input (Codex 0.171 with its newest models) and not beside it."""
+    return [tool for item in items if item.get("type") == "additional_tools" for tool in as_list(item.get("tools"))]
 
 
 def _offered(tool: dict[str, Any], namespace: str | None = None) -> list[OfferedTool]:
