@@ -30,18 +30,18 @@ def main() -> int:
         "--direct", action="store_true", help="leave the gateway out: what does the client do without it?"
     )
     options = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="ullage-trial-"))
+    trial = Trial(CLIENTS[options.client], Path(tempfile.mkdtemp(prefix="ullage-trial-")))
     try:
-        trial = run_trial(CLIENTS[options.client], folder, record=options.record, direct=options.direct)
-        show(trial)
+        run_trial(trial, record=options.record, direct=options.direct)
     except TrialError as error:
         print(f"try_client: {error}", file=sys.stderr)
         return 2
     finally:
+        show(trial)
         if options.keep:
-            print(f"kept: {folder}")
+            print(f"kept: {trial.folder}")
         else:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(trial.folder, ignore_errors=True)
     return 0 if all(check.passed for check in trial.checks) else 1
 
 

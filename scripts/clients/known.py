@@ -59,7 +59,7 @@ CLIENTS = {
             name="codex",
             program=BIN + "codex",
             arguments=("exec", "--skip-git-repo-check", "--model", "{model}", "{prompt}"),
-            models={"gpt-5.5": "session-id"},
+            models={"gpt-5.5": "session-id", "gpt-6.2-sol": "session-id"},
             environment={"OPENAI_API_KEY": "any", "CODEX_API_KEY": "any"},
             skill=".agents/skills",
         ),

@@ -98,12 +98,12 @@ class Trial:
         self.checks.append(Check(what, passed, detail))
 
 
-def run_trial(client: Client, folder: Path, *, record: Path | None = None, direct: bool = False) -> Trial:
-    """Runs all of a client's models; afterwards the data of the gateway is still in `folder`.
+def run_trial(trial: Trial, *, record: Path | None = None, direct: bool = False) -> None:
+    """Runs all of a client's models; afterwards the data of the gateway is still in the trial's folder.
 
-    With `direct` there is no gateway, to see what a client does without one.
+    With `direct` there is no gateway, to see what a client does without one. Raises `TrialError`.
     """
-    trial = Trial(client, folder)
+    client = trial.client
     trial.home.mkdir(parents=True)
     trial.project.mkdir()
     program = INSTALLED / client.program
@@ -122,11 +122,11 @@ def run_trial(client: Client, folder: Path, *, record: Path | None = None, direc
             if not direct:
                 check_session(trial, model, header, sent)
         if direct:
-            return trial
+            return
+        check_log(trial)
         check_context(trial)
         for command in ("sessions", "context"):
             trial.screens[f"ullage {command}"] = trial.ullage(command)
-    return trial
 
 
 @contextlib.contextmanager
@@ -265,6 +265,13 @@ def check_session(trial: Trial, model: str, header: str | None, sent: list[Excha
         bool(newest) and all(value in known for value in named) and (header is None or bool(named)),
         "" if newest else "no session is listed",
     )
+
+
+def check_log(trial: Trial) -> None:
+    """The gateway had nothing to complain about."""
+    log = (trial.folder / "gateway.log").read_text()
+    complaints = [line for line in log.splitlines() if " ERROR " in line or " WARNING " in line]
+    trial.check("the gateway logged no complaint", not complaints, "\n".join(complaints[:5]))
 
 
 def check_context(trial: Trial) -> None:
