@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.parts.processes import machine
-
 from ullage.stores import CallRecord, EventRecord, SqliteStore
 from ullage.stores.encoding import encode
 from ullage.stores.files import open_for_writing

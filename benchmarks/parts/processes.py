@@ -10,8 +10,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,7 +29,9 @@ def free_port() -> int:
 
 def machine() -> str:
     """One line about the machine."""
-    return f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}, Python {platform.python_version()}"
+    return (
+        f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}, Python {platform.python_version()}"
+    )
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -66,7 +71,9 @@ class Running:
 def run(name: str, arguments: list[str], port: int, **env: str) -> Iterator[Running]:
     """Runs a Python module until the block is left; waits until it listens."""
     started = time.perf_counter()
-    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=environment(**env), stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, *arguments], cwd=ROOT, env=environment(**env), stdout=subprocess.DEVNULL
+    )
     try:
         _wait_for(port, process)
         yield Running(name, process, port, started)

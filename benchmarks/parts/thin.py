@@ -19,7 +19,7 @@ session: aiohttp.ClientSession | None = None
 
 async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
     """Body in, body out."""
-    global session
+    global session  # noqa: PLW0603 - the thinnest way to make it inside the loop
     if session is None:
         session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0), auto_decompress=False, timeout=aiohttp.ClientTimeout(total=None)
@@ -33,7 +33,9 @@ async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
     headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"] if name not in HOP]
     url = URL(UPSTREAM + scope["raw_path"].decode(), encoded=True)
     async with session.request(scope["method"], url, headers=headers, data=b"".join(parts)) as response:
-        answered = [pair for pair in response.raw_headers if pair[0].lower() not in (b"connection", b"transfer-encoding")]
+        answered = [
+            pair for pair in response.raw_headers if pair[0].lower() not in (b"connection", b"transfer-encoding")
+        ]
         await send({"type": "http.response.start", "status": response.status, "headers": answered})
         async for chunk in response.content.iter_any():
             await send({"type": "http.response.body", "body": chunk, "more_body": True})

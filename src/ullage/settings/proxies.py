@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def find_proxies(roots: Iterable[str]) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,8 @@ from ullage.daemon import running
 from ullage.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
     from ullage.core.wire import Dialect
     from ullage.daemon import Daemon
 
