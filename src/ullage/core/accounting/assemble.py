@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ullage.core.tokens import compact_json
+
 from .breakdown import Breakdown, Notice, Total
 from .details import describe
 from .measure import Entry, measure_message, measure_system, measure_tool
@@ -13,7 +15,7 @@ from .options import NO_OPTIONS, Options
 from .sections import TOOL_BLOCK, make_sections
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ullage.core.content import Context, Usage
 
@@ -42,13 +44,14 @@ def assemble(
 
     `complete` is false where the record leaves out the system prompt or the tools. `details` are words for the views.
     """
-    entries = [*harness_entries(meter, system, tools, options), *session_entries(meter, messages)]
+    entries = [*harness_entries(meter, system, tools, options)]
+    entries += [entry for members in message_entries(meter, messages) for entry in members]
     entries.append(framing_entry(meter, [*system, *messages], options))
     reported = usage.prompt if usage is not None else None
     total = total_from_usage(reported) if reported else None
     breakdown = compose(meter, entries, total=total, window=window, details=details)
-    warnings = find_warnings(breakdown, [*tools, *messages], complete=complete)
-    return replace(breakdown, warnings=warnings, output=usage.output if usage is not None else None)
+    notices = find_notices(breakdown, [*tools, *messages], complete=complete)
+    return replace(breakdown, warnings=notices, output=usage.output if usage is not None else None)
 
 
 def account(
@@ -119,20 +122,20 @@ def harness_entries(
         block = meter.rule.tool_block(options)
         yield fixed_entry("tools", TOOL_BLOCK, block, meter.rule.tools_method)
     if options.schema:
-        amount = meter.rule.schema(options.schema)
+        amount = meter.rule.schema(options.schema, options.schema_name)
         yield Entry(
             section="schema",
             name=options.schema_name,
             tokens=amount.tokens,
             low=amount.low,
             high=amount.high,
-            chars=len(options.schema),
+            chars=len(compact_json(options.schema)),
             method=amount.method,
         )
 
 
-def session_entries(meter: Meter, messages: Sequence[Measure]) -> Iterator[Entry]:
-    """What the messages add, results named by the calls they answer, thinking only where it is kept."""
+def message_entries(meter: Meter, messages: Sequence[Measure]) -> Iterator[list[Entry]]:
+    """The entries of each message: results named by the calls they answer, thinking only where it is sent again."""
     names = {
         entry.call_id: entry.tool
         for measure in messages
@@ -141,13 +144,20 @@ def session_entries(meter: Meter, messages: Sequence[Measure]) -> Iterator[Entry
     }
     turn = current_turn(messages)
     for index, measure in enumerate(messages):
-        for entry in measure.entries:
-            if entry.section == "tool_outputs":
-                yield replace(entry, name=entry.tool or names.get(entry.call_id or "") or "unknown")
-            elif entry.section == "thinking_summaries" and not _is_kept(meter, index, turn):
-                yield replace(entry, tokens=0, low=0, high=0, method="not sent again")
-            else:
-                yield entry
+        keeps_thinking = meter.retention == "all" or index >= turn
+        yield [_named(entry, names) if keeps_thinking else _unthought(entry, names) for entry in measure.entries]
+
+
+def _named(entry: Entry, names: Mapping[str, str | None]) -> Entry:
+    if entry.section != "tool_outputs":
+        return entry
+    return replace(entry, name=entry.tool or names.get(entry.call_id or "") or "unknown")
+
+
+def _unthought(entry: Entry, names: Mapping[str, str | None]) -> Entry:
+    if entry.section != "thinking_summaries":
+        return _named(entry, names)
+    return replace(entry, tokens=0, low=0, high=0, method="not sent again")
 
 
 def current_turn(messages: Sequence[Measure]) -> int:
@@ -167,7 +177,7 @@ def fixed_entry(section: str, name: str, tokens: int, method: str) -> Entry:
     return Entry(section=section, name=name, tokens=tokens, low=tokens, high=tokens, chars=0, method=method)
 
 
-def find_warnings(breakdown: Breakdown, measures: Sequence[Measure], *, complete: bool) -> tuple[Notice, ...]:
+def find_notices(breakdown: Breakdown, measures: Sequence[Measure], *, complete: bool) -> tuple[Notice, ...]:
     """What a reader of the numbers must know."""
     warnings = []
     if breakdown.family == "unknown":
@@ -202,10 +212,6 @@ def find_warnings(breakdown: Breakdown, measures: Sequence[Measure], *, complete
 
 def _is_large(breakdown: Breakdown) -> bool:
     return abs(breakdown.gap) > max(_LARGE_GAP_TOKENS, _LARGE_GAP * breakdown.total.tokens)
-
-
-def _is_kept(meter: Meter, index: int, turn: int) -> bool:
-    return meter.retention == "all" or index >= turn
 
 
 def _is_shown(entry: Entry) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .layouts import Block
     from .meter import Meter
 
+_FRAMED_KINDS = ("tool_call", "tool_result", "thinking")
 _INSTRUCTING_ROLES = ("system", "developer", "user")
 
 
@@ -89,11 +90,11 @@ def measure_message(message: Message, meter: Meter) -> Measure:
     entries = tuple(entry for part in message.parts for entry in _measure_part(part, message.role, meter))
     results = [part for part in message.parts if part.kind == "tool_result"]
     calls = sum(part.kind == "tool_call" for part in message.parts)
-    own = [part for part in message.parts if part.kind not in ("tool_call", "tool_result", "thinking")]
     frame = meter.rule.call_frame() * calls
     frame += sum(meter.rule.result_frame(part.name, max(1, len(part.parts))) for part in results)
-    if _has_own_frame(message, meter, bool(own), bool(results or calls)):
+    if _has_own_frame(message, meter):
         frame += meter.rule.message_frame(message.role, len(message.parts) - len(results))
+        frame += meter.rule.name_frame(message.name) if message.name else 0
     return Measure(
         role=message.role,
         entries=entries,
@@ -106,13 +107,13 @@ def measure_message(message: Message, meter: Meter) -> Measure:
     )
 
 
-def _has_own_frame(message: Message, meter: Meter, own: bool, exchanges: bool) -> bool:
-    """A message that holds nothing but calls or results is framed by them, unless the estimator frames every message."""
-    if own or not message.parts:
-        return True
+def _has_own_frame(message: Message, meter: Meter) -> bool:
+    """Calls, results and thinking alone bring their own frame, unless the estimator frames every message."""
     if meter.frames_every_message:
-        return message.role != "tool"
-    return not exchanges and not meter.rule.sealed_thinking
+        return message.role != "tool" or not all(part.kind == "tool_result" for part in message.parts)
+    if any(part.text or part.media for part in message.parts if part.kind not in _FRAMED_KINDS):
+        return True
+    return not any(part.kind in _FRAMED_KINDS for part in message.parts)
 
 
 def _measure_part(part: Part, role: Role, meter: Meter) -> Iterator[Entry]:
@@ -152,7 +153,7 @@ def _measure_result(part: Part, meter: Meter) -> Entry:
     for piece in part.parts or (part,):
         if piece.media is not None:
             amounts.append(meter.rule.media(piece.media))
-        amounts.append(meter.rule.dense(piece.text))
+        amounts.append(meter.rule.result(piece.text))
         chars += len(piece.text)
     amount = total(amounts, amounts[-1].method)
     return _entry("tool_outputs", part.name or "", amount, chars, call_id=part.call_id, tool=part.name)

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from ullage.core.tokens import compact_json
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -17,11 +15,11 @@ if TYPE_CHECKING:
 
 class Options(Struct, frozen=True, kw_only=True):
     """`forced_tool`: the tool choice names or demands a tool. `thinking`: extended thinking is on with a budget.
-    `schema`: the output schema as minified JSON and `schema_name` its name, empty without one."""
+    `schema`: the output schema and `schema_name` its name."""
 
     forced_tool: bool = False
     thinking: bool = False
-    schema: str = ""
+    schema: dict[str, Any] | None = None
     schema_name: str = ""
 
 
@@ -41,7 +39,7 @@ def options_from(raw: Mapping[str, bytes]) -> Options:
     return Options(
         forced_tool=_forced(keys.get("tool_choice"), keys.get("toolConfig")),
         thinking=_member(keys.get("thinking"), "type") == "enabled",
-        schema=compact_json(schema) if isinstance(schema, dict) else "",
+        schema=schema if isinstance(schema, dict) else None,
         schema_name=name if isinstance(name, str) else "",
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from ullage.core.content import Media, Role, ToolSpec
@@ -26,6 +26,10 @@ class Rule(Protocol):
         """A tool call without what stands around it."""
         ...
 
+    def result(self, text: str) -> Amount:
+        """The text of a tool result."""
+        ...
+
     def tool(self, spec: ToolSpec) -> Amount:
         """One tool definition, net of what the tool block costs once."""
         ...
@@ -34,8 +38,8 @@ class Rule(Protocol):
         """A picture, document, sound or film."""
         ...
 
-    def schema(self, schema: str) -> Amount:
-        """An output schema as minified JSON."""
+    def schema(self, schema: Any, name: str) -> Amount:
+        """An output schema and the name it goes by."""
         ...
 
     def message_frame(self, role: Role, blocks: int) -> int:
@@ -44,6 +48,10 @@ class Rule(Protocol):
 
     def system_frame(self) -> int:
         """Around one system block outside the message list."""
+        ...
+
+    def name_frame(self, name: str) -> int:
+        """Around the name of a speaker."""
         ...
 
     def call_frame(self) -> int: ...

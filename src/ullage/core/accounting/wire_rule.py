@@ -10,7 +10,7 @@ import msgspec
 from ullage.core.profiles import image_tokens
 from ullage.core.tokens import compact_json, load_vocabulary
 
-from .amounts import Amount, between, exactly, within
+from .amounts import Amount, between, exactly, total, within
 from .tool_render import render_tool
 from .tool_shapes import count_properties, schema_strings, tool_payload
 
@@ -58,8 +58,10 @@ class WireRule:
         return self._text(text, self._family.dense, self._dense_method)
 
     def call(self, name: str, arguments: str) -> Amount:
-        amount = self.dense(self._shown(arguments))
-        return amount.plus(self.dense(name).tokens)
+        return self._data(arguments).plus(self._text(name, self._family.dense, self._dense_method).tokens)
+
+    def result(self, text: str) -> Amount:
+        return self._data(text)
 
     def tool(self, spec: ToolSpec) -> Amount:
         rule = self._family.tools
@@ -69,7 +71,7 @@ class WireRule:
             text = compact_json({"name": spec.name, "description": spec.description, "format": spec.format})
             return within(self._count(text) * rule.ratio + _CUSTOM_TOOL_FRAME, 0.3, self.tools_method)
         tokens = self._tool_text(spec) * rule.ratio + rule.each
-        tokens += rule.per_property * count_properties(spec.parameters)
+        tokens += rule.per_property * count_properties(spec.parameters) + rule.strict * (spec.strict is True)
         return within(tokens, rule.error, self.tools_method)
 
     def media(self, media: Media) -> Amount:
@@ -83,11 +85,13 @@ class WireRule:
             case "video":
                 return _by_seconds(media, _VIDEO_TOKENS_PER_SECOND, _BYTES_PER_VIDEO_SECOND)
 
-    def schema(self, schema: str) -> Amount:
+    def schema(self, schema: Any, name: str) -> Amount:
         rule = self._family.schema
         if not rule.ratio:
             return exactly(0, "not counted by the provider")
-        return within(rule.block + self._count(schema) * rule.ratio, rule.error, f"schema, {self._family.vocabulary}")
+        text = compact_json(_without(schema, rule.dropped))
+        tokens = rule.block + self._count(text) * rule.ratio + (self._count(name) if rule.named else 0)
+        return within(tokens, rule.error, f"schema, {self._family.vocabulary}")
 
     def message_frame(self, role: Role, blocks: int) -> int:
         framing = self._family.framing
@@ -103,6 +107,10 @@ class WireRule:
 
     def system_frame(self) -> int:
         return self._family.framing.system
+
+    def name_frame(self, name: str) -> int:
+        extra = self._family.framing.name
+        return 0 if extra is None else extra + self._count(name)
 
     def call_frame(self) -> int:
         return self._family.framing.call
@@ -141,10 +149,11 @@ class WireRule:
             case "anthropic" | "openai-chat" as shape:
                 return self._count(tool_payload(spec, shape, placeholder=False))
 
-    def _shown(self, arguments: str) -> str:
-        if self._family.tools.shape != "strings" or self._family.framing.call:
-            return arguments
-        return " ".join(_strings(arguments))
+    def _data(self, text: str) -> Amount:
+        """Arguments or a result; where only strings are shown, those of its JSON."""
+        if self._family.tools.shape != "strings" or not text.startswith(("{", "[")):
+            return self.dense(text)
+        return total([self.dense(string) for string in _strings(text)], self._dense_method)
 
     def _image(self, media: Media) -> Amount:
         rule = self._family.images
@@ -170,6 +179,21 @@ def _by_seconds(media: Media, per_second: int, bytes_per_second: int) -> Amount:
 
 def _scaled(vocabulary: str, ratio: float) -> str:
     return vocabulary if ratio == 1.0 else f"{vocabulary} × {ratio:g}"
+
+
+def _without(value: Any, dropped: tuple[str, ...]) -> Any:
+    """The value without some keys of its objects; names of properties are not keys in this sense."""
+    if isinstance(value, list):
+        return [_without(member, dropped) for member in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: {name: _without(schema, dropped) for name, schema in member.items()}
+        if key == "properties" and isinstance(member, dict)
+        else _without(member, dropped)
+        for key, member in value.items()
+        if key not in dropped
+    }
 
 
 def _strings(arguments: str) -> list[str]:

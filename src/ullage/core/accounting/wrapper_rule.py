@@ -6,7 +6,7 @@ plain string counts as one block, so that a message weighs the same in every dia
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ullage.core.tokens import compact_json, estimate_tool
 from ullage.core.tokens.wrappers import BLOCK_TOKENS, IMAGE_TOKENS, MESSAGE_TOKENS, SYSTEM_TOKENS
@@ -44,6 +44,9 @@ class WrapperRule:
     def call(self, name: str, arguments: str) -> Amount:
         return self.prose(name + arguments)
 
+    def result(self, text: str) -> Amount:
+        return self.prose(text)
+
     def tool(self, spec: ToolSpec) -> Amount:
         if spec.kind == "custom":
             return self.prose(compact_json({"name": spec.name, "description": spec.description, "format": spec.format}))
@@ -52,14 +55,17 @@ class WrapperRule:
     def media(self, media: Media) -> Amount:
         return self._amount(IMAGE_TOKENS)
 
-    def schema(self, schema: str) -> Amount:
-        return self.prose(schema)
+    def schema(self, schema: Any, name: str) -> Amount:
+        return self.prose(compact_json(schema))
 
     def message_frame(self, role: Role, blocks: int) -> int:
         return MESSAGE_TOKENS + self._estimator.text(role) + BLOCK_TOKENS * blocks
 
     def system_frame(self) -> int:
         return SYSTEM_TOKENS
+
+    def name_frame(self, name: str) -> int:
+        return 0
 
     def call_frame(self) -> int:
         return 0  # a call is a block of its message

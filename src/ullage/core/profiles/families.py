@@ -94,15 +94,15 @@ _CLAUDE_ROWS = (
 
 # --- OpenAI -------------------------------------------------------------------------------------------------------------------
 # Text is exact to the token (6). A call and its result together: 14 tokens on the gpt-4o line, 22 on the gpt-5 line, 20 on chat
-# (counted); Codex has 11 around a result. An output schema: its JSON without the closing of objects (counted).
+# (counted); Codex has 11 around a result. An output schema: its name and its JSON without additionalProperties (counted).
 _OPENAI_EXACT = Growth(k=1.0, b=1.0, a=12.0, error=0.02)
 _GPT_4O = Family(
     id="gpt-4o",
     label="o200k_base, gpt-4o line",
     model=rf"{_START}(?:chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5)",
-    framing=Framing(base=3, system=4, user=4, assistant=4, call=7, result=7),
+    framing=Framing(base=3, system=4, user=4, assistant=4, call=7, result=7, name=0),
     tools=ToolRule(shape="render", block=15, error=0.06),
-    schema=SchemaRule(ratio=1.0, error=0.1),
+    schema=SchemaRule(block=-1, ratio=1.0, named=True, dropped=("additionalProperties",), error=0.1),
     images=_OPENAI_TILES,
     growth=_OPENAI_EXACT,
     sealed_thinking=True,
@@ -112,7 +112,9 @@ _GPT_5 = replace(
     id="gpt-5",
     label="o200k_base, gpt-5 line and o-series",
     model=rf"{_START}(?:gpt-(?:[5-9]|[1-9]\d)|o[1-9]|codex-|computer-use)",
-    framing=Framing(base=2, system=4, user=4, assistant=6, call=11, result=11),
+    framing=Framing(base=2, system=4, user=4, assistant=6, call=11, result=11, name=0),
+    # 14 for one strict tool, 15 for one that is not (6).
+    tools=ToolRule(shape="render", block=15, strict=-1, error=0.06),
     images=_openai_patches(1.2),
 )
 _RESPONSES = ("openai-responses",)
@@ -127,12 +129,12 @@ def _variant(base: Family, suffix: str, model: str, images: ImageRule) -> tuple[
 
 
 def _responses(chat: Family) -> Family:
-    block = 9 if chat.id.startswith("gpt-4") else 14
+    block = 9 if chat.id.startswith("gpt-4") else 15
     return replace(chat, id=f"{chat.id}-responses", dialects=_RESPONSES, tools=replace(chat.tools, block=block))
 
 
 _GPT_5_CHAT = replace(
-    _GPT_5, tools=replace(_GPT_5.tools, block=96), framing=replace(_GPT_5.framing, call=10, result=10)
+    _GPT_5, tools=replace(_GPT_5.tools, block=97), framing=replace(_GPT_5.framing, call=10, result=10)
 )
 _OPENAI_ROWS = (
     Family(
@@ -140,7 +142,7 @@ _OPENAI_ROWS = (
         label="cl100k_base",
         model=rf"{_START}gpt-(?:3\.5|35|4){_END_OF_MAJOR}",
         vocabulary="cl100k_base",
-        framing=Framing(base=3, system=4, user=4, assistant=4, call=7, result=7),
+        framing=Framing(base=3, system=4, user=4, assistant=4, call=7, result=7, name=1),
         tools=ToolRule(shape="render", block=15, error=0.1),
         images=_OPENAI_TILES,
         growth=_OPENAI_EXACT,
@@ -160,7 +162,7 @@ _OPENAI_ROWS = (
         images=_NO_IMAGES_KNOWN,
         growth=_OPENAI_EXACT,
     ),
-    *_variant(_GPT_5_CHAT, "-mini", rf"{_START}gpt-5(?:\.\d+)?-mini", _openai_patches(1.62)),
+    *_variant(_GPT_5_CHAT, "-mini", rf"{_START}gpt-5(?:\.\d+)?-mini", _openai_patches(1.2)),
     *_variant(_GPT_5_CHAT, "-nano", rf"{_START}gpt-5(?:\.\d+)?-nano", _openai_patches(1.5)),
     *_variant(_GPT_5_CHAT, "-o4-mini", rf"{_START}o4-mini", _openai_patches(1.72)),
     *_variant(_GPT_5_CHAT, "-o1", rf"{_START}o[13]{_END}", _OPENAI_TILES),
@@ -180,7 +182,7 @@ _GEMINI = Family(
     vocabulary="gemma3",
     error=0.01,
     framing=Framing(system=1, user=1, assistant=1, call=12, result=12),
-    tools=ToolRule(shape="strings", each=16, per_property=8, error=0.15),
+    tools=ToolRule(shape="strings", each=18, per_property=8, error=0.15),
     images=_GEMINI_FLAT,
     page_low=258,
     page=258,
@@ -191,7 +193,7 @@ _GEMINI_STRINGS = replace(
     id="gemini-vertex",
     label="gemma3, Vertex",
     provider=r"vertex",
-    framing=Framing(),
+    framing=Framing(call=1, result=1),
     tools=ToolRule(shape="strings", error=0.1),
 )
 _GEMINI_ROWS = (
@@ -205,7 +207,10 @@ _GEMINI_ROWS = (
         model=r"gemini-(?:1|2\.0)",
         images=_GEMINI_CROPS,
     ),
-    replace(_GEMINI, id="gemini-3", label="gemma3, Gemini 3", model=r"gemini-3", images=_GEMINI_3_IMAGES),
+    replace(
+        _GEMINI, id="gemini-3", label="gemma3, Gemini 3", model=r"gemini-3", images=_GEMINI_3_IMAGES,
+        tools=replace(_GEMINI.tools, each=14),
+    ),
     _GEMINI,
     replace(_GEMINI, id="gemma", label="gemma3", model=r"gemma", framing=Framing(base=4, user=5, assistant=5), error=0.02),
 )  # fmt: skip

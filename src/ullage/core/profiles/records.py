@@ -38,7 +38,8 @@ class Framing(Struct, frozen=True, kw_only=True):
     """Tokens around the content of a request, none of which the client wrote.
 
     `base` opens the request and the answer; `prefix` is hidden text of the vendor; `thinking` is added when thinking is on. The
-    others stand around one message of that kind, one tool call and one tool result.
+    others stand around one message of that kind, one tool call and one tool result. `name` is added to the tokens of a message's
+    name; `None` where names are not shown to the model.
     """
 
     base: int = 0
@@ -49,13 +50,14 @@ class Framing(Struct, frozen=True, kw_only=True):
     assistant: int = 0
     call: int = 0
     result: int = 0
+    name: int | None = None
 
 
 class ToolRule(Struct, frozen=True, kw_only=True):
     """Cost of tool definitions. `block` comes once with the first tool, `block_forced` if the choice names or demands a tool.
 
-    A tool costs its shape's tokens times `ratio`, plus `each`, plus `per_property` for every property at any depth.
-    `error` is the relative error of the rule.
+    A tool costs its shape's tokens times `ratio`, plus `each`, plus `per_property` for every property at any depth, plus `strict`
+    if it is strict. `error` is the relative error of the rule.
     """
 
     shape: ToolShape
@@ -64,14 +66,20 @@ class ToolRule(Struct, frozen=True, kw_only=True):
     ratio: float = 1.0
     each: int = 0
     per_property: int = 0
+    strict: int = 0
     error: float = 0.15
 
 
 class SchemaRule(Struct, frozen=True, kw_only=True):
-    """Cost of an output schema: `block` plus its JSON's tokens times `ratio`; 0 and 0 where the provider counts none."""
+    """Cost of an output schema: `block`, its name if `named`, and its JSON's tokens times `ratio` without the keys in `dropped`.
+
+    A ratio of 0 means that the provider counts none.
+    """
 
     block: int = 0
     ratio: float = 0.0
+    named: bool = False
+    dropped: tuple[str, ...] = ()
     error: float = 0.2
 
 
@@ -90,8 +98,8 @@ class Family(Struct, frozen=True, kw_only=True):
     case; those given must all match, and `dialects`, if any, must hold the dialect. The first matching row wins.
 
     `vocabulary` counts the text; `prose` and `dense` turn its count into tokens of the family, for prose and for tool results,
-    arguments and code; both are 1 and `error` is 0 where the vocabulary is the family's own. `error` is relative. `page_low`, `page`
-    and `page_high` are the tokens of one page of a document.
+    arguments and code; both are 1 and `error` is 0 where the vocabulary is the family's own. `error` is relative. `page_low`,
+    `page` and `page_high` are the tokens of one page of a document.
     """
 
     id: str

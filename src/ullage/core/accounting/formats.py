@@ -1,0 +1,55 @@
+"""Numbers as people read them (accounting specification, section 12)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Style = Literal["fine", "coarse"]
+
+_K = 1_000
+_M = 1_000_000
+
+
+def compact_number(value: int, style: Style = "fine") -> str:
+    """One unit everywhere: thousands with one decimal, millions from 1,000,000; `coarse` drops decimals from 1k on."""
+    size = abs(value)
+    sign = "-" if value < 0 else ""
+    if size >= _M or f"{size / _K:.1f}" == "1000.0":
+        return f"{sign}{size / _M:.1f}M"
+    if style == "coarse" and size >= _K:
+        return f"{sign}{size / _K:.0f}k"
+    return f"{sign}{size / _K:.1f}k"
+
+
+def tokens_text(value: int, *, exact: bool, style: Style = "fine") -> str:
+    """`~14.2k` for an estimate, ` 64.3k` for a number of the provider's: the units stand below each other."""
+    return f"{' ' if exact else '~'}{compact_number(value, style)}"
+
+
+def chars_text(chars: int) -> str:
+    """`9.2k ch`."""
+    return f"{compact_number(chars)} ch"
+
+
+def window_text(window: int) -> str:
+    """A window as a label: `200k`, `128.5k`, `1M`."""
+    text = compact_number(window)
+    number, unit = text[:-1], text[-1]
+    return f"{number.removesuffix('.0')}{unit}"
+
+
+def share_text(tokens: int, window: int, *, exact: bool) -> str:
+    """The share of the window as a whole percentage; `<1%` for what is there but small."""
+    percent = round(100 * tokens / window)
+    text = "<1%" if percent == 0 and tokens > 0 else f"{percent}%"
+    return f"{'' if exact else '~'}{text} ctx"
+
+
+def total_share_text(tokens: int, window: int, *, exact: bool) -> str:
+    """The total's share with one decimal, and the window beside it: `32.2% / 200k ctx`."""
+    return f"{'' if exact else '~'}{100 * tokens / window:.1f}% / {window_text(window)} ctx"
+
+
+def denominator_text(value: float) -> str:
+    """A denominator without trailing zeros: `÷ 2.6`, `÷ 4`."""
+    return f"÷ {value:g}"

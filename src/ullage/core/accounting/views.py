@@ -1,0 +1,338 @@
+"""Three views of a breakdown, in the style of the accounting specification, sections 12 and 13."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from ullage.core.profiles import FAMILIES
+
+from .formats import chars_text, compact_number, share_text, tokens_text, total_share_text
+from .screen import Paint, Painter, cut, pad, safe, spread, width_of
+from .sections import HARNESS, TOOL_BLOCK, section_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .breakdown import Breakdown, Field, Item, Section, ToolDetails
+
+View = Literal["summary", "compact", "expanded"]
+VIEWS: tuple[View, ...] = ("summary", "compact", "expanded")
+
+LABEL_COLUMNS = 42
+_INDENT = "  "
+_BAR_MIN, _BAR_MAX = 12, 28
+_MIN_COLUMNS = 40
+_EXPANDED_MAX_COLUMNS = 100
+_ITEMS_SHOWN = 40
+# Sections whose items are worth a line each.
+_LISTED = ("skills", "tools", "tool_outputs", "messages")
+
+
+class _Row(Struct, frozen=True, kw_only=True):
+    """One line: label, number, what is said of it. An item stands deeper and has no unit."""
+
+    label: str
+    number: str
+    detail: str = ""
+    paint: Paint = "plain"
+    item: bool = False
+
+
+class _Columns(Struct, frozen=True):
+    """Where the number begins and how wide it is."""
+
+    label: int
+    number: int
+    width: int
+
+
+def render_view(breakdown: Breakdown, view: View, *, width: int, color: bool) -> str:
+    """The view as text that ends with one blank line. `width` in columns; narrower than 40 is drawn as 40."""
+    width = max(width, _MIN_COLUMNS)
+    paint = Painter(color=color)
+    groups = [_harness_rows(breakdown, view), _session_rows(breakdown, view), _total_rows(breakdown)]
+    columns = _fit_columns([row for group in groups for row in group], width)
+    lines = [*_header(breakdown, view, width, paint), ""]
+    if view == "expanded":
+        lines += _expanded(breakdown, width, paint)
+    else:
+        lines += _rows(groups[0], columns, paint)
+        lines.append("")
+    lines += _rows([*groups[1], *groups[2]], columns, paint)
+    lines += _bar(breakdown, width, paint)
+    lines += _notices(breakdown, width, paint)
+    return "\n".join([*lines, "", ""])
+
+
+def _header(breakdown: Breakdown, view: View, width: int, paint: Painter) -> list[str]:
+    names = [paint(name, "strong" if name == view else "dim") for name in VIEWS]
+    title = f"{paint('[Context]', 'title')} {' → '.join(names)}"
+    target = "/".join(part for part in (breakdown.provider, breakdown.model) if part) or "unknown"
+    label = next((family.label for family in FAMILIES if family.id == breakdown.family), breakdown.family)
+    facts = [f"model {target}", f"{breakdown.estimator}: {label}"]
+    if breakdown.client:
+        facts.insert(0, breakdown.client)
+    return [title, paint(cut(_INDENT + safe(" · ".join(facts)), width), "dim")]
+
+
+def _harness_rows(breakdown: Breakdown, view: View) -> list[_Row]:
+    rows = []
+    sections = [section for section in breakdown.sections if section_kind(section.id) in HARNESS]
+    for section in sections:
+        rows.append(_section_row(section, "▸ "))
+        rows += _item_rows(section, breakdown) if view == "compact" else []
+    if not rows:
+        return []
+    tokens = sum(section.tokens for section in sections)
+    details = [chars_text(sum(section.chars for section in sections)), *_window_share(tokens, breakdown, exact=False)]
+    rows.append(
+        _Row(
+            label="Total harness",
+            number=tokens_text(tokens, exact=False),
+            detail=" · ".join(details),
+            paint="strong",
+        )
+    )
+    return rows
+
+
+def _session_rows(breakdown: Breakdown, view: View) -> list[_Row]:
+    rows = []
+    for section in breakdown.sections:
+        if section_kind(section.id) not in HARNESS:
+            rows.append(_section_row(section, ""))
+            rows += _item_rows(section, breakdown) if view == "compact" else []
+    if breakdown.gap:
+        number = tokens_text(breakdown.gap, exact=False)
+        rows.append(_Row(label="Unattributed", number=number, detail="accounting gap"))
+    harness = _harness_tokens(breakdown)
+    if harness:
+        tokens = breakdown.total.tokens - harness
+        source = _total_source(breakdown)
+        details = [*_window_share(tokens, breakdown, exact=False), *([source] if source else [])]
+        number = tokens_text(tokens, exact=False)
+        rows.append(_Row(label="Total session", number=number, detail=" · ".join(details), paint="strong"))
+    return rows
+
+
+def _total_rows(breakdown: Breakdown) -> list[_Row]:
+    total = breakdown.total
+    exact = total.kind == "usage"
+    details = []
+    if not exact and (total.low, total.high) != (total.tokens, total.tokens):
+        details.append(f"{compact_number(total.low)} to {compact_number(total.high)}")
+    if breakdown.window:
+        details.append(total_share_text(total.tokens, breakdown.window, exact=exact))
+    number = tokens_text(total.tokens, exact=exact)
+    rows = [_Row(label="Total request", number=number, detail=" · ".join(details), paint="strong")]
+    if breakdown.output is not None:
+        number = tokens_text(breakdown.output, exact=True)
+        rows.append(_Row(label="Last answer", number=number, detail="not part of the request", paint="dim"))
+    return rows
+
+
+def _section_row(section: Section, mark: str) -> _Row:
+    details = [chars_text(section.chars)] if section.chars else []
+    if section.exact:
+        details.append("provider")
+    elif section.method == "measured":
+        details.append("measured")
+    if section.measured_share is not None:
+        share = int(section.measured_share * 100)
+        details.append("measured" if share >= 100 else f"{share}% measured")
+    number = tokens_text(section.tokens, exact=section.exact)
+    return _Row(label=mark + safe(section.title), number=number, detail=" · ".join(details))
+
+
+def _item_rows(section: Section, breakdown: Breakdown) -> Iterator[_Row]:
+    if section.id not in _LISTED:
+        return
+    items = sorted(section.items, key=lambda item: (-item.tokens, item.name))
+    for item in items[:_ITEMS_SHOWN]:
+        yield _item_row(section, item, breakdown)
+    if len(items) > _ITEMS_SHOWN:
+        rest = items[_ITEMS_SHOWN:]
+        number = tokens_text(sum(item.tokens for item in rest), exact=False)
+        yield _Row(label=f"{len(rest)} more", number=number, item=True, paint="dim")
+
+
+def _item_row(section: Section, item: Item, breakdown: Breakdown) -> _Row:
+    words = _words(section, item, breakdown)
+    name = item.name or "around the entries"
+    label = safe(name if item.count == 1 else f"{name} ({item.count})")
+    if item.state is not None:
+        cost = f", {tokens_text(item.loaded_tokens or 0, exact=False)} if loaded" if item.state == "deferred" else ""
+        return _Row(label=label, number="-", detail=f"({item.state}{cost}) {words}".rstrip(), paint="dim", item=True)
+    return _Row(label=label, number=tokens_text(item.tokens, exact=False), detail=words, item=True)
+
+
+def _words(section: Section, item: Item, breakdown: Breakdown) -> str:
+    if breakdown.details is None:
+        return ""
+    if section.id == "tools":
+        details = breakdown.details.tools.get(item.name)
+        return safe(details.description) if details is not None else ""
+    return safe(breakdown.details.skills.get(item.name, "")) if section.id == "skills" else ""
+
+
+def _fit_columns(rows: Sequence[_Row], width: int) -> _Columns:
+    """Labels give up padding where the widest line does not fit, down to the widest label and two more."""
+    number = max(width_of(row.number) for row in rows)
+    widest = max(min(_label_columns(row), LABEL_COLUMNS) for row in rows)
+    longest = max((width_of(row.detail) + 3 for row in rows if row.detail and not row.item), default=0)
+    needed = len(_INDENT) + LABEL_COLUMNS + number + len(" tokens") + longest
+    label = max(widest + 2, LABEL_COLUMNS - max(0, needed - width))
+    label = min(label, LABEL_COLUMNS, width - len(_INDENT) - number - len(" tokens"))
+    return _Columns(label, number, width)
+
+
+def _label_columns(row: _Row) -> int:
+    return width_of(row.label) + (len(_INDENT) if row.item else 0)
+
+
+def _rows(rows: Sequence[_Row], columns: _Columns, paint: Painter) -> Iterator[str]:
+    for row in rows:
+        yield from _item_line(row, columns, paint) if row.item else _section_line(row, columns, paint)
+
+
+def _section_line(row: _Row, columns: _Columns, paint: Painter) -> Iterator[str]:
+    number = f"{row.number.rjust(columns.number)} tokens"
+    head = f"{_INDENT}{paint(pad(row.label, columns.label), row.paint)}{paint(number, row.paint)}"
+    detail = f"({row.detail})" if row.detail else ""
+    start = len(_INDENT) + columns.label
+    if not detail:
+        yield head
+    elif start + columns.number + len(" tokens ") + width_of(detail) <= columns.width:
+        yield f"{head} {paint(detail, 'dim')}"
+    else:
+        yield head
+        yield " " * (start + 1) + paint(cut(detail, columns.width - start - 1), "dim")
+
+
+def _item_line(row: _Row, columns: _Columns, paint: Painter) -> Iterator[str]:
+    # A dash stands below the first digit of a small number.
+    number = (
+        row.number.rjust(columns.number) if row.number != "-" else "-".rjust(columns.number - 3).ljust(columns.number)
+    )
+    head = f"{_INDENT * 2}{pad(row.label, columns.label - len(_INDENT))}{number}"
+    room = columns.width - width_of(head) - 2
+    detail = cut(row.detail, room) if room > 0 else ""
+    yield f"{paint(head, row.paint)}{_INDENT}{paint(detail, 'dim')}" if detail else paint(head, row.paint)
+
+
+def _bar(breakdown: Breakdown, width: int, paint: Painter) -> Iterator[str]:
+    if not breakdown.window:
+        return
+    total = breakdown.total
+    harness = _harness_tokens(breakdown)
+    free = breakdown.ullage or 0
+    legend = [f"harness {tokens_text(harness, exact=False)}"] if harness else []
+    legend.append(f"session {tokens_text(total.tokens - harness, exact=False)}")
+    mark = "" if total.kind == "usage" else "~"
+    legend.append(f"free {mark}{compact_number(free)}" if free >= 0 else f"over by {mark}{compact_number(-free)}")
+    text = " · ".join(legend)
+    cells = min(_BAR_MAX, max(_BAR_MIN, width - len(_INDENT) * 2 - width_of(text)))
+    used = min(cells, round(cells * total.tokens / breakdown.window))
+    used = max(used, 1) if total.tokens > 0 else 0
+    yield f"{_INDENT}{paint('█' * used + '▒' * (cells - used), 'bar')}{_INDENT}{paint(text, 'dim')}"
+
+
+def _notices(breakdown: Breakdown, width: int, paint: Painter) -> Iterator[str]:
+    if breakdown.warnings:
+        yield ""
+    for notice in breakdown.warnings:
+        for number, line in enumerate(_wrap(safe(notice.message), width - 4)):
+            yield paint(f"{_INDENT}{'! ' if number == 0 else '  '}{line}", "note")
+
+
+def _expanded(breakdown: Breakdown, width: int, paint: Painter) -> Iterator[str]:
+    columns = min(width, _EXPANDED_MAX_COLUMNS)
+    for section in breakdown.sections:
+        if section_kind(section.id) in HARNESS:
+            yield from _expanded_section(section, breakdown, columns, paint)
+            yield ""
+
+
+def _expanded_section(section: Section, breakdown: Breakdown, columns: int, paint: Painter) -> Iterator[str]:
+    number = tokens_text(section.tokens, exact=section.exact).strip()
+    left = f"{_INDENT}{safe(section.title)}  {number} tokens"
+    facts = [chars_text(section.chars)] if section.chars else []
+    right = " · ".join([*facts, section.method])
+    if width_of(left) + width_of(right) + 2 <= columns:
+        yield paint(spread(left, right, columns), "strong")
+    else:
+        yield paint(cut(left, columns), "strong")
+        yield paint(cut(f"{_INDENT * 2}{right}", columns), "dim")
+    if section.id == "tools":
+        yield from _expanded_tools(section, breakdown, columns, paint)
+    elif section.id == "skills":
+        yield from _expanded_skills(section, breakdown, columns, paint)
+    elif breakdown.details is not None:
+        for line in breakdown.details.previews.get(section.id, ()):
+            yield paint(cut(f"{_INDENT * 2}{safe(line)}".rstrip(), columns), "dim")
+
+
+def _expanded_skills(section: Section, breakdown: Breakdown, columns: int, paint: Painter) -> Iterator[str]:
+    for item in sorted(section.items, key=lambda item: (-item.tokens, item.name)):
+        left = cut(f"{_INDENT * 2}{safe(item.name) or 'around the entries'}", columns - 9)
+        yield spread(left, tokens_text(item.tokens, exact=False), columns)
+        words = _words(section, item, breakdown)
+        if words:
+            yield paint(cut(f"{_INDENT * 3}{words}", columns), "dim")
+
+
+def _expanded_tools(section: Section, breakdown: Breakdown, columns: int, paint: Painter) -> Iterator[str]:
+    block = next((item for item in section.items if item.name == TOOL_BLOCK), None)
+    if block is not None and block.tokens:
+        yield paint(f"{_INDENT * 2}{tokens_text(block.tokens, exact=False)} of it once, with the first tool", "dim")
+    known = breakdown.details.tools if breakdown.details is not None else {}
+    fields = [field for details in known.values() for field in details.fields]
+    names = max((len(_INDENT) * field.depth + width_of(safe(field.name)) for field in fields), default=0)
+    types = max((width_of(safe(field.type)) for field in fields), default=0)
+    for item in sorted(section.items, key=lambda item: (-item.tokens, item.name)):
+        if item is not block:
+            yield ""
+            yield from _tool_head(item, known.get(item.name), columns, paint)
+            for field in known[item.name].fields if item.name in known else ():
+                yield cut(_field_line(field, min(names, 28), min(types, 12)), columns)
+
+
+def _tool_head(item: Item, details: ToolDetails | None, columns: int, paint: Painter) -> Iterator[str]:
+    source = f" · {safe(details.source)}" if details is not None and details.source else ""
+    number = tokens_text(item.tokens, exact=False) if item.state is None else f"({item.state})"
+    left = cut(f"{_INDENT * 2}{safe(item.name)}{source}", columns - width_of(number) - 2)
+    yield paint(spread(left, number, columns), "plain" if item.state is None else "dim")
+    if details is not None and details.description:
+        yield paint(cut(f"{_INDENT * 3}{safe(details.description)}", columns), "dim")
+
+
+def _field_line(field: Field, names: int, types: int) -> str:
+    name = pad(_INDENT * field.depth + safe(field.name), names)
+    required = "required" if field.required else " " * len("required")
+    return f"{_INDENT * 3}{name}  {pad(safe(field.type), types)}  {required}  {safe(field.description)}".rstrip()
+
+
+def _harness_tokens(breakdown: Breakdown) -> int:
+    return sum(section.tokens for section in breakdown.sections if section_kind(section.id) in HARNESS)
+
+
+def _window_share(tokens: int, breakdown: Breakdown, *, exact: bool) -> list[str]:
+    return [share_text(tokens, breakdown.window, exact=exact)] if breakdown.window else []
+
+
+def _total_source(breakdown: Breakdown) -> str:
+    if breakdown.total.kind == "usage":
+        return "from usage"
+    return breakdown.total.method if breakdown.total.method != breakdown.estimator else ""
+
+
+def _wrap(text: str, columns: int) -> list[str]:
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and width_of(lines[-1]) + 1 + width_of(word) > columns:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
