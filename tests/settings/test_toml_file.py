@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from ullage.settings.toml_file import parse_toml
+import tomllib
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ullage.settings.toml_file import TomlError, flatten, parse_toml
 
 TEXT = '''# a comment
 top = 1
@@ -44,3 +49,32 @@ def test_every_value_has_the_line_its_statement_starts_on() -> None:
 
 def test_a_text_without_values_has_no_entries() -> None:
     assert parse_toml("\n# nothing\n\n") == []
+
+
+PIECES = st.sampled_from(
+    [
+        *"ab.=[]{}\"'#,1 \n\r\t",
+        "[t]\n",
+        "a = 1\n",
+        'b = """\n',
+        "'''\n",
+        "x = [\n",
+        "]\n",
+        "k.l = {m = 1}\n",
+        "true",
+        "\\",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=14).map("".join))
+def test_the_values_are_those_that_tomllib_reads(text: str) -> None:
+    try:
+        entries = parse_toml(text)
+    except TomlError:
+        return
+    whole = dict(flatten(tomllib.loads(text)))
+    found = {entry.key: entry.value for entry in entries if "[]" not in entry.key and entry.value != {}}
+    assert found == {key: value for key, value in whole.items() if key in found}
+    assert all(text.split("\n")[entry.line - 1].strip() for entry in entries)
+    assert [entry.line for entry in entries] == sorted(entry.line for entry in entries)

@@ -71,13 +71,20 @@ def convert(setting: Setting, value: Any, *, lenient: bool) -> Any:
         raise ValueError(f"{setting.key} must be {setting.allowed}, not {shown(value)}.") from error
     if isinstance(converted, float) and math.isnan(converted):
         raise ValueError(f"{setting.key} must be {setting.allowed}, not nan.")
+    if isinstance(converted, str) and not encodable(converted):
+        raise ValueError(f"{setting.key} must be UTF-8 text, not {shown(value)}.")
     return provider_root(converted) if setting.section == UPSTREAMS else converted
 
 
+def encodable(text: str) -> bool:
+    """Whether a text is Unicode: the environment may hold any bytes, which Python hands on as lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def shown(value: Any) -> str:
-    """A value for a message: as JSON, and cut where it is long."""
-    text = value if isinstance(value, (int, float)) else msgspec.json.encode(value, enc_hook=str).decode()
-    return text if len(text := str(text)) <= 60 else text[:59] + "…"
+    """A value for a message, cut where it is long."""
+    text = str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def record_settings(record: type[Struct], prefix: str = "") -> list[Setting]:

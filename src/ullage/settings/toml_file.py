@@ -83,7 +83,9 @@ def check_toml(text: str) -> dict[str, Any]:
     """The parsed text. Raises `TomlError` with the line of the fault."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError as error:
+        raise TomlError("is nested too deeply") from error
+    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
         found = re.search(r"\s*\(at (?:line (\d+), column \d+|end of document)\)", str(error))
         line = None if found is None else int(found[1]) if found[1] else text.count("\n") + 1
         raise TomlError(f"is not TOML: {re.sub(r' *[(]at .*', '', str(error))}", line=line) from error
