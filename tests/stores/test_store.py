@@ -11,6 +11,7 @@ from ullage.core.errors import StoreError
 
 if TYPE_CHECKING:
     from conftest import Records
+
     from ullage.stores import Store
 
 
