@@ -61,7 +61,7 @@ async def running(settings: Settings, data_dir: Path) -> AsyncIterator[Daemon]:
     Raises `OSError` if the address cannot be had. A database that cannot be used is replaced by memory, with a warning.
     """
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
-    store = open_store(settings.store.url, data_dir, _clock_ms)
+    store = open_store(settings.store.url, data_dir, _clock_ms, keep_days=settings.store.keep_days)
     for problem in store.problems():
         _log.warning("%s", problem)
     engine = Engine(

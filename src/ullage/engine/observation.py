@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -9,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.core.accounting import NO_OPTIONS, Breakdown, Meter, Options, assemble, make_meter, read_options, report
-from ullage.core.errors import RequestError
+from ullage.core.errors import RequestError, StoreError
 from ullage.core.wire import AnswerReader, Caller, Conversation, parse_request, recognise
 from ullage.stores import CallRecord, EventRecord, SessionRecord
 from ullage.upstream import provider_of
@@ -66,7 +67,11 @@ class Reader:
 
     def _recall_sessions(self) -> None:
         """Sessions that are known by their messages alone go on after a restart."""
-        for record in self._store.sessions(limit=_RECALLED):
+        with contextlib.suppress(StoreError):  # they begin anew then; the store says itself what is wrong with it
+            self._recall(self._store.sessions(limit=_RECALLED))
+
+    def _recall(self, records: Sequence[SessionRecord]) -> None:
+        for record in records:
             if record.identity == "fingerprint" and record.tip is not None:
                 self._genealogy.recall(record.id, msgspec.convert(record.tip, Tip))
 
@@ -201,7 +206,7 @@ class Reader:
 
     def _record_session(self, observation: Observation, exchange: Exchange) -> None:
         caller, kinship = observation.caller, observation.kinship
-        known = self._sessions.pop(observation.session, None) or self._store.find_session(observation.session)
+        known = self._known_session(observation.session)
         parent = kinship.parent if kinship is not None else None
         record = SessionRecord(
             id=observation.session,
@@ -225,6 +230,13 @@ class Reader:
                     created_ms=exchange.created_ms, kind=kind, session=record.id, call=exchange.id, details=details
                 )
             )
+
+    def _known_session(self, session: str) -> SessionRecord | None:
+        known = self._sessions.pop(session, None)
+        if known is None:
+            with contextlib.suppress(StoreError):
+                known = self._store.find_session(session)
+        return known
 
     def _keep_session(self, record: SessionRecord) -> None:
         self._sessions[record.id] = record

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from ullage.core.errors import InputError, StoreError
+from ullage.stores import report_call, report_event, report_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,15 +65,16 @@ class Control:
         return scheme.lower() == "bearer" and hmac.compare_digest(token.encode(), self._token.encode())
 
     def _sessions(self, query: dict[str, str]) -> Any:
-        return {"sessions": self._store.sessions(limit=_limit(query))}
+        return {"sessions": [report_session(record) for record in self._store.sessions(limit=_limit(query))]}
 
     def _manifests(self, query: dict[str, str]) -> Any:
         if call_id := query.get("id"):
             found = self._store.find_call(call_id)
             if found is None:
                 raise InputError(f"no call {call_id[:100]!r} is known", hint="GET /ullage/v1/manifests lists them.")
-            return found
-        return {"manifests": self._store.calls(query.get("session"), limit=_limit(query))}
+            return report_call(found)
+        calls = self._store.calls(query.get("session"), limit=_limit(query))
+        return {"manifests": [report_call(record) for record in calls]}
 
     def _context(self, query: dict[str, str]) -> Any:
         calls = self._store.calls(query.get("session"), kind="conversation", limit=1)
@@ -81,7 +83,8 @@ class Control:
         return calls[0].breakdown
 
     def _events(self, query: dict[str, str]) -> Any:
-        return {"events": self._store.events(query.get("session"), limit=_limit(query))}
+        events = self._store.events(query.get("session"), limit=_limit(query))
+        return {"events": [report_event(record) for record in events]}
 
 
 def _limit(query: dict[str, str]) -> int:
