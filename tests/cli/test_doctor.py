@@ -25,8 +25,9 @@ Serve = Callable[[bytes], int]
 def quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No clients on PATH, no proxies, and a port that nobody has."""
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
     monkeypatch.setenv("ULLAGE_SERVER__PORT", str(free_port()))
 
 
@@ -118,7 +119,7 @@ def test_the_versions_of_what_is_needed_are_told(capsys: pytest.CaptureFixture[s
 
 
 def test_a_missing_package_is_broken(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ullage.cli.doctor.checks.required_packages", lambda: ["msgspec", "no-such-package"])
+    monkeypatch.setattr("ullage.cli.doctor.installation.required_packages", lambda: ["msgspec", "no-such-package"])
     assert main(["doctor"]) == 1
     assert "fail  Packages     missing: no-such-package" in capsys.readouterr().out
 
@@ -258,6 +259,13 @@ def test_clear_text_to_another_machine_is_told(
     assert check(capsys, "upstream")["next"] == "use https"
 
 
+def test_a_proxy_to_a_provider_is_named_without_its_password(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("https_proxy", "http://me:secret@proxy.example:3128")
+    assert check(capsys, "upstream")["detail"].endswith("through the proxy proxy.example:3128")
+
+
 def test_providers_are_asked_only_when_that_is_wanted(
     serve: Serve, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -310,7 +318,7 @@ def test_a_client_that_is_set_up_needs_the_daemon(
     main(["setup", "codex", "--write"])
     capsys.readouterr()
     assert check(capsys, "client")["status"] == "ok"
-    monkeypatch.setattr("ullage.cli.doctor.checks.find_daemon", lambda _: _nobody())
+    monkeypatch.setattr("ullage.cli.doctor.addresses.find_daemon", lambda _: _nobody())
     found = check(capsys, "client")
     assert (found["status"], found["next"].startswith("ullage serve")) == ("warn", True)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import io
 import sys
-import traceback
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -120,6 +119,8 @@ def tell(message: str, hint: str) -> None:
     from ullage.settings import debug_wanted
 
     if debug_wanted():
+        import traceback
+
         traceback.print_exc()
     print(f"ullage: {message}", file=sys.stderr)
     if hint:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from ullage._version import __version__
 from ullage.cli.output import print_json
 from ullage.settings import environment, load_settings
 
-from .checks import Check, check_all, worst
+from . import addresses, installation
+from .check import Check, worst
+from .clients import clients
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ullage.settings import Loaded
 
 
 @click.command()
@@ -27,6 +36,24 @@ def command(context: click.Context, online: bool, as_json: bool) -> None:
     else:
         click.echo("\n".join(lines(checks)))
     context.exit(1 if status == "fail" else 0)
+
+
+def check_all(loaded: Loaded, environ: Mapping[str, str], *, online: bool) -> list[Check]:
+    """Every check, in the order they are told. With `online` the providers are asked too, which may take seconds."""
+    listener = addresses.find_daemon(loaded.settings.server)
+    return [
+        installation.python(),
+        installation.packages(),
+        installation.settings(loaded),
+        *installation.private_files(loaded),
+        installation.data_folder(loaded),
+        installation.database(loaded),
+        addresses.daemon(loaded, listener),
+        *addresses.upstreams(loaded),
+        *(addresses.reached(loaded) if online else ()),
+        *addresses.proxy(loaded, environ),
+        *clients(loaded, running=listener.kind == "ullage"),
+    ]
 
 
 def lines(checks: list[Check]) -> list[str]:
