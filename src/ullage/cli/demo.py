@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from ullage.core.accounting import View
     from ullage.stores import CallRecord
 
 
 @click.command()
 @click.option("--view", type=click.Choice(["summary", "compact", "expanded"]), default="compact", show_default=True)
-def command(view: str) -> None:
+def command(view: View) -> None:
     """Replay a shipped session through a real gateway to a fake provider and show what fills the window.
 
     Nothing leaves this machine: provider, gateway and client are started here on loopback addresses, and everything is
@@ -23,7 +24,7 @@ def command(view: str) -> None:
     asyncio.run(_demo(view))
 
 
-async def _demo(view: str) -> None:
+async def _demo(view: View) -> None:
     import asyncio
     import tempfile
     from pathlib import Path
@@ -58,13 +59,13 @@ async def _replay(url: str, bodies: list[dict[str, object]]) -> None:
                 await response.read()
 
 
-def _show(calls: list[CallRecord], view: str) -> None:
+def _show(calls: list[CallRecord], view: View) -> None:
     import shutil
     import sys
 
     from ullage.core.accounting import load_report, render_view
 
-    click.echo("What each call sent, and what the provider said of it (tokens):\n")
+    click.echo("What each call sent, and what the provider said of it (tokens; the fake one counts four bytes a token):\n")
     click.echo(f"  {'call':<6}{'estimate':>10}{'fresh':>9}{'cache read':>12}{'cache write':>13}{'output':>9}  stop")
     for number, call in enumerate(calls, 1):
         usage = call.usage or {}

@@ -1,0 +1,23 @@
+"""`ullage demo`: the main job without keys or network."""
+
+from __future__ import annotations
+
+import pytest
+
+from ullage.cli import main
+from ullage.testing.story import load_story
+
+
+def test_the_demo_shows_every_call_and_what_fills_the_window(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo"]) == 0
+    screen = capsys.readouterr().out
+    for words in ("cache read", "~/shop/AGENTS.md", "Skill frontmatter (2)", "Tools (4/4 active)", "Total request"):
+        assert words in screen
+
+
+def test_the_shipped_session_sends_its_history_again_with_each_call() -> None:
+    requests = list(load_story().requests())
+    assert len(requests) == 6
+    for earlier, later in zip(requests, requests[1:], strict=False):
+        assert len(later["messages"]) > len(earlier["messages"])
+        assert later["system"] == earlier["system"]
