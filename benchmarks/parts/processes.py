@@ -103,7 +103,7 @@ def gateway(upstream: str, **env: str) -> Iterator[Running]:
     """`ullage serve` as a user starts it, with a data folder of its own."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
-        arguments = ["-m", "ullage.cli", "serve", "--port", str(port), "--data-dir", folder]
+        arguments = ["-m", "ullage", "serve", "--port", str(port), "--data-dir", folder]
         for dialect in ("openai", "anthropic", "gemini"):
             arguments += ["--upstream", f"{dialect}={upstream}"]
         with run("ullage", arguments, port, XDG_CONFIG_HOME=folder, **env) as running:
