@@ -47,7 +47,9 @@ _SYNTHETIC = "<synthetic>"
 
 def recognises(row: dict[str, Any]) -> bool:
     """Whether a line is one of Claude Code's: a row of the conversation, or one of its bookkeeping rows."""
-    return row.get("type") in _ROW_TYPES and any(key in row for key in ("uuid", "sessionId", "leafUuid", "messageId"))
+    return string(row.get("type")) in _ROW_TYPES and any(
+        key in row for key in ("uuid", "sessionId", "leafUuid", "messageId")
+    )
 
 
 def scan(rows: Rows) -> Scan:
@@ -92,7 +94,7 @@ class _ClaudeScan(Scan):
         self._sides: dict[str, _Chain] = {}
         self._last = self._main
         self._places: dict[str, _Place] = {}
-        self._seen: set[tuple[Any, ...]] = set()
+        self._seen: set[int] = set()
         self._turning: set[int] = set()
         self._summary_due: _Chain | None = None
         self._behind_summary: list[list[str]] = []
@@ -116,7 +118,8 @@ class _ClaudeScan(Scan):
     def _repeated(self, uuid: str, row: dict[str, Any]) -> bool:
         """Whether the row was there before: a resumed session may repeat rows."""
         message, attachment = mapping(row.get("message")), mapping(row.get("attachment"))
-        identity = (uuid, row.get("type"), row.get("subtype"), message.get("id"), attachment.get("type"))
+        kinds = (row.get("type"), row.get("subtype"), message.get("id"), attachment.get("type"))
+        identity = hash((uuid, *map(string, kinds)))
         if identity in self._seen:
             return True
         self._seen.add(identity)
@@ -126,7 +129,7 @@ class _ClaudeScan(Scan):
         self.cwd = self.cwd or string(row.get("cwd"))
         self.time(row.get("timestamp"))
         self.version(row.get("version"))
-        parent = row.get("parentUuid")
+        parent = string(row.get("parentUuid"))
         if parent is not None and parent not in self._places:
             self.unknown_parents += 1
             self.headless = self.headless or not self._places
@@ -136,7 +139,7 @@ class _ClaudeScan(Scan):
         if not row.get("isSidechain"):
             return self._main
         agent = string(row.get("agentId"))
-        parent = self._places.get(row.get("parentUuid") or "")
+        parent = self._places.get(string(row.get("parentUuid")) or "")
         if agent is None and parent is not None and parent.chain.side:
             return parent.chain
         return self._sides.setdefault(agent or uuid, _Chain(side=True, agent=agent))

@@ -46,7 +46,7 @@ _NEVER_SENT = frozenset({"compaction_trigger", "ghost_snapshot"})
 
 def recognises(row: dict[str, Any]) -> bool:
     """Whether a line is one of a rollout: a type and a payload."""
-    return row.get("type") in _LINE_TYPES and isinstance(row.get("payload"), dict)
+    return string(row.get("type")) in _LINE_TYPES and isinstance(row.get("payload"), dict)
 
 
 def scan(rows: Rows) -> Scan:
@@ -116,13 +116,13 @@ class _CodexScan(Scan):
             self._agent = string(payload.get("agent_nickname")) or string(payload.get("agent_path"))
         else:
             self._replaying = True
-        if self.prelude == ROOT or name == self.id:
+        if any(_static(payload)) and (self.prelude == ROOT or name == self.id):
             self.prelude = self.prepend(ROOT, record)
 
     def _turn(self, record: int, payload: dict[str, Any]) -> None:
         self._model = string(payload.get("model")) or self._model
         self._policy, self._output_bytes = record, _output_bytes(payload)
-        if self.prelude == ROOT and string(payload.get("base_instructions")):
+        if any(_static(payload)) and self.prelude == ROOT:
             self.prelude = self.prepend(ROOT, record)
 
     def _item(self, record: int, payload: dict[str, Any]) -> None:
@@ -139,7 +139,7 @@ class _CodexScan(Scan):
     def _records(self, record: int, item: dict[str, Any]) -> tuple[int, ...]:
         """The record of an item; with that of the policy behind it if the item is cut before it is sent."""
         text = item.get("output")
-        if self._policy is None or item.get("type") not in _OUTPUTS or not isinstance(text, str):
+        if self._policy is None or string(item.get("type")) not in _OUTPUTS or not isinstance(text, str):
             return (record,)
         return (record, self._policy) if _cut(text, self._output_bytes) is not text else (record,)
 
@@ -167,7 +167,7 @@ class _CodexScan(Scan):
         if not isinstance(history, list):
             self.head = self.append(ROOT, Unit((record,)))
         for number, item in enumerate(sequence(history)):
-            if mapping(item).get("type") not in _NEVER_SENT:
+            if string(mapping(item).get("type")) not in _NEVER_SENT:
                 self.head = self.append(self.head, Unit((record,), number))
 
     def _event(self, payload: dict[str, Any], moment: int | None) -> None:
@@ -290,7 +290,10 @@ def _read_item(item: dict[str, Any]) -> Message:
 
 def read_prelude(records: Sequence[bytes]) -> tuple[tuple[str, ...], tuple[ToolSpec, ...]]:
     """The base instructions, and those tools that the file names: dynamic ones. The built-in tools are not in it."""
-    payload = mapping(decode_object(records[-1]).get("payload"))
+    return _static(mapping(decode_object(records[-1]).get("payload")))
+
+
+def _static(payload: dict[str, Any]) -> tuple[tuple[str, ...], tuple[ToolSpec, ...]]:
     instructions = payload.get("base_instructions")
     text = string(mapping(instructions).get("text")) or string(instructions)
     return (text,) if text else (), _tools(payload.get("dynamic_tools"))

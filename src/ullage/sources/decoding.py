@@ -17,6 +17,11 @@ _SECONDS_END = 100_000_000_000
 """Numbers below are seconds, above milliseconds: as seconds it is the year 5138, as milliseconds March 1973."""
 
 
+def content_of(line: bytes) -> bytes:
+    """A line without what may surround its JSON: a byte-order mark, white space, and NUL bytes that a crash left."""
+    return line.removeprefix(_BYTE_ORDER_MARK).strip(_PADDING)
+
+
 def decode_json(data: bytes) -> tuple[Any, bool]:
     """The value of a JSON text, and whether it had to be read leniently. Raises `ValueError` if it is no JSON at all.
 
@@ -24,7 +29,7 @@ def decode_json(data: bytes) -> tuple[Any, bool]:
     and numbers beyond all floats. Such a text goes through the standard library, with U+FFFD for a lone surrogate (accounting
     specification, section 24) and for a byte that is no UTF-8.
     """
-    data = data.removeprefix(_BYTE_ORDER_MARK).strip(_PADDING)
+    data = content_of(data)
     try:
         return msgspec.json.decode(data), False
     except msgspec.MsgspecError:

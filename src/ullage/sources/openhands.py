@@ -72,7 +72,8 @@ class _OpenHandsScan(Scan):
         """What an evaluation row says beside its events: its id, and the usage of calls whose reply has none."""
         self.id = string(members.get("instance_id"))
         metrics = mapping(members.get("metrics"))
-        known = {row.get("response_id"): row for row in map(mapping, sequence(metrics.get("token_usages")))}
+        rows = map(mapping, sequence(metrics.get("token_usages")))
+        known = {string(row.get("response_id")): row for row in rows}
         for call in self.calls:
             if call.usage is None and call.response_id in known:
                 call.usage = _metrics_usage(known[call.response_id])
@@ -143,7 +144,7 @@ def _forgotten(args: dict[str, Any]) -> Container[int | None]:
 
 def _reaches_model(event: dict[str, Any]) -> bool:
     """Whether an event without a reply of its own is sent: prompts, texts of the agent, and every observation with content."""
-    kind = event.get("action") or event.get("observation")
+    kind = string(event.get("action")) or string(event.get("observation"))
     if event.get("observation") == "recall":
         return bool(_recall_texts(event))
     if kind in _BOOKKEEPING:

@@ -69,7 +69,7 @@ _REFERENCE = "blob:"
 
 def recognises(row: dict[str, Any]) -> bool:
     """Whether a line is one of Pi's: its header, an entry with tree links, or a message of version 1."""
-    kind = row.get("type")
+    kind = string(row.get("type"))
     if kind not in _ENTRY_TYPES or "uuid" in row or "sessionId" in row:
         return False
     if kind == "session":
@@ -157,7 +157,7 @@ class _PiScan(Scan):
         """The place that an entry follows. A parent that is not in the file counts as the line before."""
         if "parentId" not in row:
             return self._place(self._last)
-        parent = row["parentId"]
+        parent = string(row["parentId"])
         if parent is not None and parent not in self._entries:
             self.unknown_parents += 1
             return self._place(self._last)
@@ -180,7 +180,7 @@ class _PiScan(Scan):
 
     def _message(self, record: int, row: dict[str, Any], place: _Place) -> _Place:
         message = mapping(row.get("message"))
-        role = message.get("role")
+        role = string(message.get("role"))
         if role == "system":
             self.complete = True
             return place._replace(prelude=self.prepend(place.prelude, record))
@@ -191,7 +191,7 @@ class _PiScan(Scan):
         return place
 
     def _reply(self, record: int, row: dict[str, Any], message: dict[str, Any], place: _Place) -> _Place:
-        failed = message.get("stopReason") in _FAILED
+        failed = string(message.get("stopReason")) in _FAILED
         usage = _usage(message.get("usage"))
         place, late = self._settle(place, usage)
         after = place
@@ -275,7 +275,7 @@ class _PiScan(Scan):
 
     def _edit(self, record: int, row: dict[str, Any], place: _Place) -> _Place:
         """An entry of the branch gets other content, or leaves it where there is none."""
-        target = self._entries.get(row.get("targetId", ""))
+        target = self._entries.get(string(row.get("targetId")) or "")
         if target is None:
             return place
         edit = record if mapping(row.get("replacement")) else None
@@ -337,7 +337,7 @@ def _read_message(message: dict[str, Any]) -> Message:
         case "toolResult":
             return Message(role="tool", parts=(_tool_result(message),))
     parts = _parts(message.get("content"))
-    if message.get("stopReason") in _FAILED:
+    if string(message.get("stopReason")) in _FAILED:
         parts = tuple(part for part in parts if part.kind == "text")
     return Message(role=_ROLES.get(role, "user"), parts=parts)
 

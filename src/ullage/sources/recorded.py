@@ -63,7 +63,7 @@ class RecordedSession:
         self._complete = scan.complete
         self._ends = [(draft.prompt, draft.prelude) for draft in scan.calls]
         self._now = (scan.head, scan.prelude)
-        self.calls = self._calls(scan.calls)
+        self.calls, self._last_call = self._calls(scan.calls)
 
     def context(self, call: int | None = None) -> Context:
         node, prelude = self._end(call)
@@ -85,7 +85,7 @@ class RecordedSession:
         return self._messages.depth(self._messages.common(self._ends[call][0], node))
 
     def anchor(self, call: int | None = None) -> int | None:
-        before = self._last_call() if call is None else self.calls[call].previous
+        before = self._last_call if call is None else self.calls[call].previous
         while before is not None and not self.calls[before].trusted:
             before = self.calls[before].previous
         return before
@@ -111,23 +111,22 @@ class RecordedSession:
     def _end(self, call: int | None) -> tuple[int, int]:
         return self._now if call is None else self._ends[call]
 
-    def _last_call(self) -> int | None:
-        """The nearest call that the conversation as it stands goes on from."""
-        latest = {node: index for index, (node, _) in enumerate(self._ends)}
-        return self._nearest(latest, self._now[0])
+    def _calls(self, drafts: list[CallDraft]) -> tuple[tuple[Call, ...], int | None]:
+        """The calls, and the one that the conversation as it stands goes on from.
 
-    def _nearest(self, calls: dict[int, int], node: int) -> int | None:
-        while node != ROOT and node not in calls:
-            node = self._messages.parent(node)
-        return calls.get(node) if node != ROOT else None
-
-    def _calls(self, drafts: list[CallDraft]) -> tuple[Call, ...]:
-        latest: dict[int, int] = {}
+        A path goes on from a call if it passes the end of its reply; where no reply was kept, the end of its prompt.
+        """
+        ends: dict[int, int] = {}
         calls = []
         for index, draft in enumerate(drafts):
-            calls.append(self._call(index, draft, self._nearest(latest, draft.prompt)))
-            latest[draft.prompt] = index
-        return tuple(calls)
+            calls.append(self._call(index, draft, self._nearest(ends, draft.prompt)))
+            ends[draft.reply[-1] if draft.reply else draft.prompt] = index
+        return tuple(calls), self._nearest(ends, self._now[0])
+
+    def _nearest(self, ends: dict[int, int], node: int) -> int | None:
+        while node != ROOT and node not in ends:
+            node = self._messages.parent(node)
+        return ends.get(node) if node != ROOT else None
 
     def _call(self, index: int, draft: CallDraft, previous: int | None) -> Call:
         usage = draft.usage

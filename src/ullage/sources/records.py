@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage.core.errors import SessionError
 
-from .decoding import decode_json
+from .decoding import content_of, decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -128,7 +128,7 @@ class LineScan(Rows):
             self._report(size, size)
 
     def _decode(self, line: bytes) -> dict[str, Any] | None:
-        if not line.strip(b"\0 \t\r\n"):
+        if not content_of(line):
             return None
         try:
             row, repaired = decode_json(line)

@@ -37,9 +37,10 @@ class Call(Struct, frozen=True, kw_only=True):
     client's own words ("error" and "aborted" are ours for failures without one); `dialect` is ours for `api`.
     `sidechain` calls belong to a sub-agent, `agent` names it where the file does.
 
-    `messages` is the number of messages sent, `reply` the indexes of the reply's messages in any context that goes on from this
-    call: empty when the client drops the reply, as it does with failed ones. `previous` is the nearest earlier call whose
-    context this one goes on from; `None` at the start, after a compaction, a rewind beyond every call, or on a new side chain.
+    `messages` is the number of messages sent, `reply` the indexes of the reply's messages in any context that goes on
+    from this call: empty when the client drops the reply, as it does with failed ones. A context goes on from a call
+    if the call's prompt and its reply stand at its beginning. `previous` is the nearest earlier call that this one goes
+    on from; `None` at the start, after a compaction, a rewind beyond every reply, or on a new side chain.
     `lossy` is true when a text that was sent is no longer in the file, so that the call cannot be counted again.
     """
 
@@ -151,8 +152,8 @@ class Session(Protocol):
     def messages_before(self, call: int, within: int | None = None) -> int:
         """How many leading messages of `context(within)` were already sent in call `call`.
 
-        Zero after a compaction; the messages above the fork if the two are on different branches. It equals
-        `calls[call].messages` exactly when `within` goes on from `call`.
+        All `calls[call].messages` if `within` begins with the prompt of `call`; the messages above the fork if the two
+        are on different branches; zero after a compaction.
         """
         ...
 
