@@ -112,6 +112,7 @@ def median(rows: list[Figures]) -> Figures:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two rounds instead of seven")
+    parser.add_argument("--only", default="", help="only loads whose name contains this")
     arguments = parser.parse_args()
     rounds = 2 if arguments.quick else 7
     print(f"{machine()}; median of {rounds} rounds in turns")
@@ -126,7 +127,7 @@ def main() -> int:
             stack.enter_context(thin(direct.url)),
             stack.enter_context(gateway(direct.url)),
         ]
-        for load in LOADS:
+        for load in (load for load in LOADS if arguments.only in load.name):
             results: dict[str, list[Figures]] = {target.name: [] for target in targets}
             for target in targets:
                 measure(target, load._replace(requests=max(load.requests // 10, load.concurrency)), -1_000_000)

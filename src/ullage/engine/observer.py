@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("ullage.engine")
 
 # The relay of the request that woke us goes first: its bytes are on their way when we begin.
-_PATIENCE_S = 0.002
+_PATIENCE_S = 0.02
 
 
 class Observer:
