@@ -44,8 +44,9 @@ def assemble(
 
     `complete` is false where the record leaves out the system prompt or the tools. `details` are words for the views.
     """
-    entries = [*harness_entries(meter, system, tools, options)]
+    entries = [entry for measure in (*system, *tools) for entry in measure.entries]
     entries += [entry for members in message_entries(meter, messages) for entry in members]
+    entries += once_entries(meter, entries, options)
     entries.append(framing_entry(meter, [*system, *messages], options))
     reported = usage.prompt if usage is not None else None
     total = total_from_usage(reported) if reported else None
@@ -112,15 +113,10 @@ def total_from_usage(tokens: int) -> Total:
     return Total(tokens=tokens, low=tokens, high=tokens, kind="usage", method="usage")
 
 
-def harness_entries(
-    meter: Meter, system: Sequence[Measure], tools: Sequence[Measure], options: Options
-) -> Iterator[Entry]:
-    """System prompt, context files, skills, tools with the block that the first one brings, and the output schema."""
-    for measure in (*system, *tools):
-        yield from measure.entries
-    if any(entry.loaded_tokens is None for measure in tools for entry in measure.entries):
-        block = meter.rule.tool_block(options)
-        yield fixed_entry("tools", TOOL_BLOCK, block, meter.rule.tools_method)
+def once_entries(meter: Meter, entries: Sequence[Entry], options: Options) -> Iterator[Entry]:
+    """What comes once: the block that the first tool brings, and the output schema."""
+    if any(entry.section == "tools" and entry.loaded_tokens is None for entry in entries):
+        yield fixed_entry("tools", TOOL_BLOCK, meter.rule.tool_block(options), meter.rule.tools_method)
     if options.schema:
         amount = meter.rule.schema(options.schema, options.schema_name)
         yield Entry(

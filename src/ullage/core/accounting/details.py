@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .breakdown import Details, Field, ToolDetails
+from .inline_tools import inline_tools
 from .layouts import find_blocks
 
 if TYPE_CHECKING:
@@ -20,11 +21,12 @@ _MAX_DEPTH = 3
 
 def describe(context: Context, meter: Meter) -> Details:
     """The words of a context that a screen shows beside the numbers."""
-    tools = {name: details for spec in context.tools for name, details in _tools(spec, "")}
+    inline = [spec for message in context.messages for part in message.parts for spec in inline_tools(part)]
+    tools = {name: details for spec in (*context.tools, *inline) for name, details in _tools(spec, "")}
     previews: dict[str, tuple[str, ...]] = {}
     skills: dict[str, str] = {}
-    for text in _instructions(context):
-        _read_text(text, meter, previews, skills)
+    for text, part in _instructions(context):
+        _read_text(text, part, meter, previews, skills)
     return Details(tools=tools, skills=skills, previews=previews)
 
 
@@ -39,15 +41,18 @@ def first_line(text: str) -> str:
     return line.removesuffix(".")
 
 
-def _instructions(context: Context) -> Iterator[str]:
-    yield from context.system
+def _instructions(context: Context) -> Iterator[tuple[str, str]]:
+    """Texts that may hold instruction files and skills, each with the wire type of its part."""
+    yield from ((text, "") for text in context.system)
     for message in context.messages:
         if message.role in ("system", "developer", "user"):
-            yield from (part.text for part in message.parts if part.kind == "text")
+            yield from ((part.text, part.wire_type) for part in message.parts if part.kind == "text")
 
 
-def _read_text(text: str, meter: Meter, previews: dict[str, tuple[str, ...]], skills: dict[str, str]) -> None:
-    for block in find_blocks(text, meter.client):
+def _read_text(
+    text: str, part: str, meter: Meter, previews: dict[str, tuple[str, ...]], skills: dict[str, str]
+) -> None:
+    for block in find_blocks(text, meter.client, part):
         for entry in block.entries:
             body = text[entry.start : entry.end]
             if block.kind == "context":

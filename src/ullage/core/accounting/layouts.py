@@ -16,9 +16,10 @@ class Layout(NamedTuple):
     """One place of one client.
 
     `mark` is a plain text without which the place cannot be there; it is looked for first, because that costs next to
-    nothing. `block` finds the whole place; `entry`, searched inside it, one file (groups `path`, `body`) or one skill (group
-    `name`). A file that is not named is called `name` in the folder `path` of the block; one that matches as `user` is the
-    user's own.
+    nothing. `block` finds the whole place with its wrapper; `entry`, searched inside it, one file (groups `path`, `body`) or one
+    skill (group `name`). A file that is not named is called `name` in the folder `path` of the block; without such a folder, or
+    if it matches as `user`, it is the user's own, `user_name`. `part` is the wire type of the parts that the row is for, where
+    the client's record tells them apart and leaves out their wrapper.
     """
 
     client: str
@@ -29,6 +30,7 @@ class Layout(NamedTuple):
     entry: re.Pattern[str]
     name: str = ""
     user_name: str = ""
+    part: str = ""
 
 
 class Entry(NamedTuple):
@@ -48,90 +50,136 @@ class Block(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-def _pattern(text: str, flags: re.RegexFlag = re.DOTALL) -> re.Pattern[str]:
-    return re.compile(text, flags)
+def _re(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.DOTALL)
 
 
-_XML_SKILL = _pattern(r"<skill>\s*<name>(?P<name>.*?)</name>.*?</skill>")
-_LISTED_SKILL = _pattern(
-    r"^- (?P<name>[^\n]*?): .*?(?:\(file: [^)\n]*\)|(?=\n- [^\n]+: |\n\n|\n<|\Z))", re.DOTALL | re.MULTILINE
+_XML_SKILL = _re(
+    r"<skill>\s*<name>(?P<name>.*?)</name>\s*<description>.*?</description>\s*<location>.*?</location>\s*</skill>"
 )
+_LISTED_SKILL = _re(r"(?m:^)- (?P<name>[\w:.@/-]+)(?:: .*?)?(?=\n- [\w:.@/-]+(?::|\n|\Z)|\Z)")
+_WHOLE = _re(r"\A.+\Z")
 
 LAYOUTS: tuple[Layout, ...] = (
     Layout(
-        "pi", "1.6.0", "context", "<project_instructions",
-        _pattern(r'<project_instructions path="[^"]*">.*</project_instructions>'),
-        _pattern(r'<project_instructions path="(?P<path>[^"]*)">\n?(?P<body>.*?)\n?</project_instructions>'),
+        "pi", "1.6.0", "context", "<project_context>",
+        _re(r"<project_context>\n.*?\n</project_context>"),
+        _re(r'<project_instructions path="(?P<path>[^"]*)">\n(?P<body>.*?)\n</project_instructions>'),
     ),
     Layout(
         "pi", "1.6.0", "skills", "<available_skills>",
-        _pattern(r"(?:<skills>\n.*?)?<available_skills>.*?</available_skills>(?:\n</skills>)?"), _XML_SKILL,
+        _re(r"<skills>\n.*?<available_skills>.*?</available_skills>\n</skills>"), _XML_SKILL,
     ),
     Layout(
-        "pi", "newer", "skills", "<skill_catalog>",
-        _pattern(r"<(?P<tag>skill_catalog|codex_skills)>.*?</(?P=tag)>"), _LISTED_SKILL,
+        "pi", "0.74.2", "context", "# Project Context\n\nProject-specific instructions and guidelines:",
+        _re(
+            r"# Project Context\n\nProject-specific instructions and guidelines:\n\n## .*?"
+            r"(?=\n\nThe following skills provide specialized instructions for specific tasks\.\n"
+            r"|\nCurrent date: \d{4}-\d\d-\d\d\nCurrent working directory: |\Z)"
+        ),
+        _re(r"(?m:^)## (?P<path>/[^\n]*)\n\n(?P<body>.*?)(?=\n\n## /|\n*\Z)"),
     ),
     Layout(
-        "claude-code", "2.1.332", "context", "Codebase and user instructions are shown below",
-        _pattern(r"<system-reminder>\n[^<]{0,400}?Codebase and user instructions are shown below.*?</system-reminder>"),
-        _pattern(
-            r"(?:^|\n\n)Contents of (?P<path>[^\n]+?) \([^\n]*?\):\n\n(?P<body>.*?)"
-            r"(?=\n\nContents of [^\n]+ \([^\n]*\):\n\n|\n</system-reminder>)"
+        "pi", "0.74.2", "skills", "The following skills provide specialized instructions for specific tasks.",
+        _re(
+            r"The following skills provide specialized instructions for specific tasks\.\n"
+            r"(?:[^\n]+\n)*\n<available_skills>.*?</available_skills>"
+        ),
+        _XML_SKILL,
+    ),
+    # The compact list and the bare index of the accounting specification, section 2.
+    Layout(
+        "pi", "2026-09", "skills", "_skills>",
+        _re(r"<codex_skills>\n.*?\n</codex_skills>"), _LISTED_SKILL,
+    ),
+    Layout(
+        "pi", "2026-09", "skills", "<skill_catalog>",
+        _re(r"<skill_catalog>\n.*?\n</skill_catalog>"), _LISTED_SKILL,
+    ),
+    Layout(
+        "pi", "2026-09", "skills", "<available_skills>",
+        _re(r"<available_skills>.*?</available_skills>"), _XML_SKILL,
+    ),
+    Layout(
+        "claude-code", "2.1.332", "context", "Codebase and user instructions are shown below.",
+        _re(r"<system-reminder>\nCodebase and user instructions are shown below\..*?\n</system-reminder>"),
+        _re(
+            r"\n\nContents of (?P<path>[^\n]+) \([^()\n]*\):\n\n(?P<body>.*?)"
+            r"(?=\n\nContents of [^\n]+ \([^()\n]*\):\n\n|\n</system-reminder>)"
         ),
     ),
     Layout(
-        "claude-code", "2.1.332", "skills", "skills are available for use with the Skill tool:",
-        _pattern(
-            r"The following skills are available for use with the Skill tool:\n\n- .*?"
-            r"(?=\n\n(?!- )|\n</system-reminder>|\Z)"
+        "claude-code", "2.1.332", "context", "<system-reminder>\nContents of ",
+        _re(r"<system-reminder>\nContents of [^\n]+:\n\n.*?\n\n?</system-reminder>"),
+        _re(r"<system-reminder>\nContents of (?P<path>[^\n]+):\n\n(?P<body>.*?)\n\n?</system-reminder>"),
+    ),
+    Layout(
+        "claude-code", "2.1.332", "skills", "The following skills are available for use with the Skill tool:",
+        _re(
+            r"(?:(?<=\A)|(?<=\n)|(?<=<system-reminder>\n))"
+            r"The following skills are available for use with the Skill tool:\n\n- .*?(?=\n\n(?!- )|\n</system-reminder>|\Z)"
         ),
         _LISTED_SKILL,
     ),
+    Layout("claude-code", "2.1.126", "skills", "", _WHOLE, _LISTED_SKILL, part="skill_listing"),
+    Layout("claude-code", "2.1.126", "context", "", _WHOLE, _WHOLE, user_name="nested memory", part="nested_memory"),
     Layout(
-        "codex", "0.171.0", "context", "# AGENTS.md instructions for ",
-        _pattern(r"# AGENTS\.md instructions for (?P<path>[^\n]+)\n\n<INSTRUCTIONS>\n.*?\n</INSTRUCTIONS>"),
-        _pattern(
-            r"<INSTRUCTIONS>\n(?P<user>.*?)(?=\n\n--- project-doc ---\n)"
-            r"|(?:<INSTRUCTIONS>\n|--- project-doc ---\n\n)(?P<body>.*?)(?=\n</INSTRUCTIONS>)"
+        "codex", "0.171.0", "context", "# AGENTS.md instructions",
+        _re(r"# AGENTS\.md instructions(?: for (?P<path>[^\n]+))?\n\n<INSTRUCTIONS>\n.*?\n</INSTRUCTIONS>"),
+        _re(
+            r"<INSTRUCTIONS>\n(?P<user>.*?)(?=\n\n--- project-doc ---\n\n)"
+            r"|(?:<INSTRUCTIONS>\n|\n\n--- project-doc ---\n\n)(?P<body>.*?)(?=\n</INSTRUCTIONS>)"
         ),
         name="AGENTS.md",
         user_name="~/.codex/AGENTS.md",
     ),
     Layout(
         "codex", "0.171.0", "skills", "<skills_instructions>",
-        _pattern(r"<skills_instructions>.*?</skills_instructions>"), _LISTED_SKILL,
+        _re(r"<skills_instructions>\n.*?\n</skills_instructions>"),
+        _re(r"(?m:^)- (?P<name>[^\n:]+(?::[^\n: ]+)*): .*? \(file: [^)\n]+\)(?m:$)"),
     ),
     Layout(
         "opencode", "1.18.33", "context", "Instructions from: ",
-        _pattern(r"^Instructions from: [^\n]+\n.*?(?=\n\nSkills provide specialized instructions|\Z)", re.DOTALL | re.MULTILINE),
-        _pattern(
-            r"^Instructions from: (?P<path>[^\n]+)\n(?P<body>.*?)(?=\n\n?Instructions from: |\Z)", re.DOTALL | re.MULTILINE
+        _re(
+            r"(?m:^)Instructions from: .*?"
+            r"(?=\n\nSkills provide specialized instructions and workflows for specific tasks\.\n|\n</system-reminder>|\Z)"
         ),
+        _re(r"(?m:^)Instructions from: (?P<path>[^\n]+)\n(?P<body>.*?)(?=\n\nInstructions from: |\Z)"),
     ),
     Layout(
-        "opencode", "1.18.33", "skills", "Skills provide specialized instructions",
-        _pattern(r"Skills provide specialized instructions[^\n]*\n.*?</available_skills>"), _XML_SKILL,
+        "opencode", "1.18.33", "skills", "Skills provide specialized instructions and workflows for specific tasks.",
+        _re(
+            r"Skills provide specialized instructions and workflows for specific tasks\.\n"
+            r"(?:[^\n]+\n)*<available_skills>.*?</available_skills>"
+        ),
+        _XML_SKILL,
     ),
     Layout(
-        "gemini-cli", "0.61.0", "context", "--- Context from: ",
-        _pattern(r"--- Context from: [^\n]+ ---\n.*--- End of Context from: [^\n]+ ---"),
-        _pattern(r"--- Context from: (?P<path>[^\n]+) ---\n(?P<body>.*?)\n--- End of Context from: (?P=path) ---"),
+        "gemini-cli", "0.61.0", "context", "<loaded_context>",
+        _re(r"<loaded_context>\n.*?\n</loaded_context>"),
+        _re(r"--- Context from: (?P<path>[^\n]+?) ---\n(?P<body>.*?)\n--- End of Context from: (?P=path) ---"),
     ),
     Layout(
         "gemini-cli", "0.61.0", "skills", "# Available Agent Skills",
-        _pattern(r"# Available Agent Skills\n.*?</available_skills>"), _XML_SKILL,
+        _re(r"# Available Agent Skills\n\n(?:[^\n]+\n+)?<available_skills>\n.*?</available_skills>"), _XML_SKILL,
+    ),
+    Layout(
+        "aider", "0.86.2", "context", "Here are some READ ONLY files, provided for your reference.",
+        _re(r"\AHere are some READ ONLY files, provided for your reference\.\n.*"),
+        _re(r"(?m:^)(?P<path>[^\n`]+)\n(?P<fence>`{3,})\n(?P<body>.*?)\n(?P=fence)\n"),
     ),
 )  # fmt: skip
 """Rows in the order in which they are tried; of two that overlap, the one that begins first wins, then the earlier row."""
 
 
-def find_blocks(text: str, client: str | None = None) -> list[Block]:
-    """The places in a text, in order, without overlaps.
+def find_blocks(text: str, client: str | None = None, part: str = "") -> list[Block]:
+    """The places in a text, in order, without overlaps. `part` is the wire type of the part that the text came from.
 
     `client` narrows the rows to those of one client; a client without rows, or none, means all rows.
     """
     rows = [row for row in LAYOUTS if row.client == client] or list(LAYOUTS)
-    found = [(match, row) for row in rows if row.mark in text for match in row.block.finditer(text)]
+    fitting = [row for row in rows if row.mark in text and row.part in ("", part)]
+    found = [(match, row) for row in fitting for match in row.block.finditer(text)]
     found.sort(key=lambda pair: pair[0].start())
     blocks: list[Block] = []
     end = 0
@@ -149,8 +197,9 @@ def _block(text: str, match: re.Match[str], row: Layout) -> Block:
 
 def _entry(match: re.Match[str], block: re.Match[str], row: Layout) -> Entry:
     groups = match.groupdict()
+    span = match.span("body" if "body" in groups else 0)
     if groups.get("user") is not None:
         return Entry(row.user_name, *match.span("user"))
+    named = groups.get("path") or groups.get("name")
     folder = block.groupdict().get("path")
-    name = groups.get("path") or groups.get("name") or (f"{folder}/{row.name}" if folder else row.name)
-    return Entry(name, *match.span("body" if "body" in groups else 0))
+    return Entry(named or (f"{folder}/{row.name}" if folder else row.user_name), *span)

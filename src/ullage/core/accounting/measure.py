@@ -9,6 +9,7 @@ from msgspec import Struct
 from ullage.core.content import Role
 
 from .amounts import Amount, exactly, total
+from .inline_tools import inline_tools
 from .layouts import find_blocks
 from .tool_shapes import tool_payload
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from .meter import Meter
 
 _FRAMED_KINDS = ("tool_call", "tool_result", "thinking")
+# Wire types of a user's own words in all dialects and records; a client's attachments have types of their own.
+_PROMPT_TYPES = ("", "text", "input_text", "queued_command")
 _INSTRUCTING_ROLES = ("system", "developer", "user")
 
 
@@ -101,7 +104,7 @@ def measure_message(message: Message, meter: Meter) -> Measure:
         frame=frame,
         sealed=sum(_is_sealed(part) for part in message.parts),
         carries=any(part.carries_reasoning for part in message.parts),
-        opens_turn=message.role == "user" and not results,
+        opens_turn=message.role == "user" and not results and any(map(_is_prompt, message.parts)),
         results_only=bool(results) and len(results) == len(message.parts),
         unknown=sum(_unknown_media(part) for part in message.parts),
     )
@@ -119,7 +122,7 @@ def _has_own_frame(message: Message, meter: Meter) -> bool:
 def _measure_part(part: Part, role: Role, meter: Meter) -> Iterator[Entry]:
     match part.kind:
         case "text":
-            yield from _measure_text(part.text, role, meter)
+            yield from _measure_text(part, role, meter)
         case "thinking":
             if part.text:
                 amount = exactly(0, "summary") if meter.rule.sealed_thinking else meter.rule.prose(part.text)
@@ -132,17 +135,21 @@ def _measure_part(part: Part, role: Role, meter: Meter) -> Iterator[Entry]:
             yield _measure_result(part, meter)
         case "image" | "document" | "audio" | "video":
             yield from _measure_media(part, meter)
+        case "other" if tools := inline_tools(part):
+            for spec in tools:
+                yield from measure_tool(spec, meter).entries
         case "other":
             yield _entry("messages", "other", meter.rule.dense(part.text), len(part.text))
 
 
-def _measure_text(text: str, role: Role, meter: Meter) -> Iterator[Entry]:
+def _measure_text(part: Part, role: Role, meter: Meter) -> Iterator[Entry]:
+    text = part.text
     if not text:
         return
     section = "system" if role in ("system", "developer") else "messages"
     name = "prompt" if section == "system" else ("assistant text" if role == "assistant" else "user text")
     if role in _INSTRUCTING_ROLES:
-        yield from _split_text(text, meter, section, name)
+        yield from _split_text(text, meter, section, name, part.wire_type)
     else:
         yield _entry(section, name, meter.rule.prose(text), len(text))
 
@@ -166,10 +173,10 @@ def _measure_media(part: Part, meter: Meter) -> Iterator[Entry]:
         yield _entry("messages", f"{part.kind}s", meter.rule.prose(part.text), len(part.text))
 
 
-def _split_text(text: str, meter: Meter, section: str, name: str) -> Iterator[Entry]:
+def _split_text(text: str, meter: Meter, section: str, name: str, part: str = "") -> Iterator[Entry]:
     """The text's blocks as entries of their own, and what is left of it; together they are the count of the whole text."""
     whole = meter.rule.prose(text)
-    entries = [entry for block in find_blocks(text, meter.client) for entry in _measure_block(text, block, meter)]
+    entries = [entry for block in find_blocks(text, meter.client, part) for entry in _measure_block(text, block, meter)]
     rest = _rest(whole, entries)
     chars = len(text) - sum(entry.chars for entry in entries)
     if rest.tokens or chars or not entries:
@@ -193,6 +200,11 @@ def _rest(whole: Amount, entries: Sequence[Entry]) -> Amount:
     low = whole.low - sum(entry.low for entry in entries)
     high = whole.high - sum(entry.high for entry in entries)
     return Amount(tokens, min(low, tokens), max(high, tokens), whole.method)
+
+
+def _is_prompt(part: Part) -> bool:
+    """What a person says, told from what a client attaches on its own."""
+    return part.media is not None or part.wire_type in _PROMPT_TYPES
 
 
 def _is_sealed(part: Part) -> bool:

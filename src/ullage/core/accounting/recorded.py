@@ -13,8 +13,8 @@ from .assemble import (
     find_notices,
     fixed_entry,
     framing_entry,
-    harness_entries,
     message_entries,
+    once_entries,
     total_from_usage,
 )
 from .breakdown import Breakdown, Notice, Total
@@ -69,11 +69,9 @@ def account_recorded(
     proven = () if switched else calls
     reasoning = retained_reasoning(proven, meter.retention, with_anchor=onward)
     parts, covered_chars = _session_parts(meter, messages, proven, reasoning)
-    entries = [
-        *harness_entries(meter, system, tools, NO_OPTIONS),
-        *(entry for part in parts for entry in part.entries),
-        *_reasoning_entry(reasoning),
-    ]
+    entries = [entry for measure in (*system, *tools) for entry in measure.entries]
+    entries += [entry for part in parts for entry in part.entries]
+    entries += [*once_entries(meter, entries, NO_OPTIONS), *_reasoning_entry(reasoning)]
     framing = framing_entry(meter, [*system, *(part.measure for part in parts)], NO_OPTIONS)
     harness = _measured_harness(meter, messages, proven, record)
     entries += [framing, *_unrecorded(harness, entries, meter, system, record)]

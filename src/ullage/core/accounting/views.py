@@ -58,8 +58,7 @@ def render_view(breakdown: Breakdown, view: View, *, width: int, color: bool) ->
     if view == "expanded":
         lines += _expanded(breakdown, width, paint)
     else:
-        lines += _rows(groups[0], columns, paint)
-        lines.append("")
+        lines += [*_rows(groups[0], columns, paint), ""] if groups[0] else []
     lines += _rows([*groups[1], *groups[2]], columns, paint)
     lines += _bar(breakdown, width, paint)
     lines += _notices(breakdown, width, paint)

@@ -1,0 +1,199 @@
+"""`ullage count`: how many tokens a request has."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ullage.core.errors import CallError, InputError, UllageError
+
+from .output import print_json
+from .records import json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from ullage.core.accounting import Breakdown
+
+TEXT_SHAPE = "tokenize-text"
+
+
+@click.command()
+@click.argument("file", metavar="[FILE]", required=False)
+@click.option("--dialect", metavar="D", help="Shape of the request, if it cannot be told by its keys.")
+@click.option("--provider", metavar="P", help="Who serves it.")
+@click.option("--model", metavar="M", help="The model, if the request does not name it.")
+@click.option("--batch", metavar="FILE.jsonl", help="Many requests, one object a line; `-` reads standard input.")
+@json_option
+def command(
+    file: str | None,
+    dialect: str | None,
+    provider: str | None,
+    model: str | None,
+    batch: str | None,
+    as_json: bool,
+) -> None:
+    """Estimate the tokens of a request.
+
+    FILE is a request body; without it, or with `-`, standard input is read. A line of a batch is
+    {provider, model, api, payload}; its answer, on the same line of the output, is
+    {tokens, low, high, method, sections}, or {error}.
+    """
+    if batch is not None:
+        if file is not None:
+            raise CallError("FILE and --batch exclude each other.", hint="Give one of them.")
+        _count_batch(batch)
+        return
+    breakdown = count_request(_read(file), api=dialect, provider=provider, model=model)
+    if as_json:
+        print_json(answer(breakdown))
+    else:
+        click.echo(_sentence(breakdown))
+
+
+def count_request(body: bytes, *, api: str | None, provider: str | None, model: str | None) -> Breakdown:
+    """Estimates one request body of the shape `api`. Raises `InputError` or `CallError`."""
+    from ullage.core.accounting import account, guess_shape, make_meter, read_payload
+
+    shape = api or guess_shape(body)
+    if shape is None:
+        raise InputError(
+            "This JSON object is no request that any dialect would send.",
+            hint="Give a request body with `messages`, `input` or `contents`, or name the --dialect.",
+            code="unknown_shape",
+        )
+    payload = read_payload(body, shape)
+    meter = make_meter(dialect=shape, provider=provider, model=model or payload.model, client=None)
+    return account(payload.context, meter, options=payload.options)
+
+
+def count_text(text: str, *, provider: str | None, model: str | None) -> dict[str, Any]:
+    """Estimates a bare text by the model's vocabulary, without anything around it."""
+    from ullage.core.accounting import make_meter
+
+    amount = make_meter(dialect=None, provider=provider, model=model, client=None).rule.prose(text)
+    return {**_figures(amount.tokens, amount.low, amount.high, amount.method), "sections": []}
+
+
+def count_line(line: bytes) -> dict[str, Any]:
+    """The answer to one line of a batch; whatever is wrong with it becomes its `error`."""
+    import msgspec
+
+    try:
+        row = msgspec.json.decode(line)
+        if not isinstance(row, dict):
+            raise InputError("The line is no JSON object.")
+        return _count_row(row)
+    except UllageError as error:
+        return {"error": error.message}
+    except (msgspec.MsgspecError, RecursionError) as error:
+        return {"error": f"The line is not JSON: {error}"}
+    except Exception as error:  # noqa: BLE001 - one odd line must not end a batch of thousands
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _count_row(row: dict[str, Any]) -> dict[str, Any]:
+    import msgspec
+
+    payload = row.get("payload")
+    kind = row.get("kind", "request")
+    api, provider, model = (_word(row, key) for key in ("api", "provider", "model"))
+    if kind == "component-sizes" or not isinstance(payload, dict):
+        raise InputError(f"A payload of the kind {kind!r} holds no text to count.")
+    if api == TEXT_SHAPE:
+        text = payload.get("text")
+        if not isinstance(text, str):
+            raise InputError("The payload has no `text`.")
+        return count_text(text, provider=provider, model=model)
+    breakdown = count_request(msgspec.json.encode(payload), api=api, provider=provider, model=model)
+    return answer(_net_tool(breakdown) if kind == "tool-delta" else breakdown)
+
+
+def _net_tool(breakdown: Breakdown) -> Breakdown:
+    """The tools of a request without what comes once, which is what a difference of two counts leaves."""
+    from msgspec.structs import replace
+
+    from ullage.core.accounting import Total
+    from ullage.core.accounting.sections import TOOL_BLOCK
+
+    items = [
+        item
+        for section in breakdown.sections
+        if section.id == "tools"
+        for item in section.items
+        if item.name != TOOL_BLOCK
+    ]
+    total = Total(
+        tokens=sum(item.tokens for item in items),
+        low=sum(item.low for item in items),
+        high=sum(item.high for item in items),
+        kind="estimate",
+        method=breakdown.total.method,
+    )
+    return replace(breakdown, total=total, sections=())
+
+
+def answer(breakdown: Breakdown) -> dict[str, Any]:
+    """One estimate as an object of the batch's output."""
+    from ullage.core.accounting import report
+
+    total = breakdown.total
+    keys = ("id", "title", "tokens", "low", "high", "chars", "method")
+    sections = [{key: section[key] for key in keys} for section in report(breakdown)["sections"]]
+    method = f"{breakdown.estimator}: {breakdown.family}"
+    return {**_figures(total.tokens, total.low, total.high, method), "sections": sections}
+
+
+def _figures(tokens: int, low: int, high: int, method: str) -> dict[str, Any]:
+    return {"tokens": tokens, "low": low, "high": high, "method": method}
+
+
+def _count_batch(source: str) -> None:
+    import msgspec
+
+    out = sys.stdout.buffer
+    for line in _lines(source):
+        if line.strip():
+            out.write(msgspec.json.encode(count_line(line)) + b"\n")
+    out.flush()
+
+
+def _lines(source: str) -> Iterator[bytes]:
+    if source == "-":
+        yield from sys.stdin.buffer
+        return
+    with _open(Path(source)) as file:
+        yield from file
+
+
+def _read(file: str | None) -> bytes:
+    if file is None or file == "-":
+        return sys.stdin.buffer.read()
+    with _open(Path(file)) as opened:
+        return opened.read()
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror or error}.", hint="Give a file that is there.", code="not_found"
+        ) from error
+
+
+def _sentence(breakdown: Breakdown) -> str:
+    total = breakdown.total
+    bounds = "" if (total.low, total.high) == (total.tokens, total.tokens) else f" ({total.low:,} to {total.high:,})"
+    model = f" for {breakdown.model}" if breakdown.model else ""
+    notes = "".join(f"\n! {notice.message}" for notice in breakdown.warnings)
+    return f"~{total.tokens:,} tokens{bounds}{model}, by {breakdown.estimator}{notes}"
+
+
+def _word(row: dict[str, Any], key: str) -> str | None:
+    value = row.get(key)
+    return value if isinstance(value, str) and value else None
