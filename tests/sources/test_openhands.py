@@ -137,6 +137,13 @@ def test_a_recall_brings_its_texts_and_bookkeeping_nothing(path: Path) -> None:
     assert texts(session) == ["go", "be kinduse rebase"]
 
 
+@pytest.mark.parametrize(("config", "sent"), [(None, False), ({"enable_prompt_extensions": True}, True)])
+def test_evaluations_run_without_what_they_recall(path: Path, config: Row | None, sent: bool) -> None:
+    recall = hands_event(2, "environment", observation="recall", extras={"repo_instructions": "be kind"})
+    session = read(path, hands_user(1, "go"), recall, instance_id="i", metadata={"agent_config": config})
+    assert texts(session) == ["go", "be kind"][: 1 + sent]
+
+
 def test_texts_of_the_agent_without_a_reply_are_sent_but_are_no_calls(path: Path) -> None:
     session = read(
         path,

@@ -31,7 +31,7 @@ _BOOKKEEPING = frozenset(
         "recall",
     }
 )
-"""Actions and observations that bring nothing; a recall's observation does."""
+"""Actions and observations that bring nothing."""
 
 
 def recognises(event: dict[str, Any]) -> bool:
@@ -41,18 +41,19 @@ def recognises(event: dict[str, Any]) -> bool:
 
 def scan(rows: Rows) -> Scan:
     """Goes through a trajectory once."""
-    state = _OpenHandsScan()
+    state = _OpenHandsScan(rows.members)
     for record, event in rows:
         state.event(record, event)
-    state.row(rows.members)
+    state.finish()
     return state
 
 
 class _OpenHandsScan(Scan):
     """One pass over a trajectory. One reply stands in several events, with its calls and their results: it is taken once."""
 
-    def __init__(self) -> None:
+    def __init__(self, members: dict[str, Any]) -> None:
         super().__init__()
+        self._members = members
         self._replies: set[str] = set()
         self._event_ids: dict[int, int | None] = {}
 
@@ -65,13 +66,15 @@ class _OpenHandsScan(Scan):
             self._condensation(record, mapping(event.get("args")))
         elif action is not None and event.get("tool_call_metadata"):
             self._reply(record, event, moment)
+        elif event.get("observation") == "recall":
+            self._recall(record, event)
         elif _reaches_model(event):
             self._add(record, event)
 
-    def row(self, members: dict[str, Any]) -> None:
+    def finish(self) -> None:
         """What an evaluation row says beside its events: its id, and the usage of calls whose reply has none."""
-        self.id = string(members.get("instance_id"))
-        metrics = mapping(members.get("metrics"))
+        self.id = string(self._members.get("instance_id"))
+        metrics = mapping(self._members.get("metrics"))
         rows = map(mapping, sequence(metrics.get("token_usages")))
         known = {string(row.get("response_id")): row for row in rows}
         for call in self.calls:
@@ -82,6 +85,16 @@ class _OpenHandsScan(Scan):
         self.prelude = self.prepend(ROOT, record)
         self.complete = True
         self.version(mapping(event.get("args")).get("openhands_version"))
+
+    def _recall(self, record: int, event: dict[str, Any]) -> None:
+        """What was looked up for a prompt. Evaluations record it but run without: in both recorded rows the first
+        prompt is met with the same rest of 1,690 tokens (tools told in words) if the recall, which differs by 930
+        tokens, is left out.
+        """
+        config = mapping(mapping(self._members.get("metadata")).get("agent_config"))
+        is_evaluation = "instance_id" in self._members
+        if _recall_texts(event) and (not is_evaluation or config.get("enable_prompt_extensions")):
+            self._add(record, event)
 
     def _add(self, record: int, event: dict[str, Any]) -> None:
         self.head = self.append(self.head, Unit((record,)))
@@ -145,8 +158,6 @@ def _forgotten(args: dict[str, Any]) -> Container[int | None]:
 def _reaches_model(event: dict[str, Any]) -> bool:
     """Whether an event without a reply of its own is sent: prompts, texts of the agent, and every observation with content."""
     kind = string(event.get("action")) or string(event.get("observation"))
-    if event.get("observation") == "recall":
-        return bool(_recall_texts(event))
     if kind in _BOOKKEEPING:
         return False
     if "action" in event:
