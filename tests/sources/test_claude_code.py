@@ -272,7 +272,7 @@ def test_the_file_of_a_sub_agent_stands_where_its_chain_does(path: Path) -> None
         claude_reply("x2", "x1", "m1", said("answer"), isSidechain=True, agentId="A"),
     )
     assert texts(session) == ["sub task", "answer"]
-    assert session.anchor() == 0
+    assert (session.anchor(), session.id, session.parent) == (0, "A", "s-1")
 
 
 def test_synthetic_replies_are_sent_but_are_no_calls(path: Path) -> None:

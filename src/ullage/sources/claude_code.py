@@ -113,7 +113,12 @@ class _ClaudeScan(Scan):
 
     def finish(self) -> None:
         """The conversation stands where the main chain does; in a file of a sub-agent, where that one does."""
-        self.head = (self._main if self._main.head != ROOT else self._last).head
+        if self._main.head != ROOT:
+            self.head = self._main.head
+            return
+        self.head = self._last.head
+        if self._last.agent is not None:
+            self.id, self.parent = self._last.agent, self.id
 
     def _repeated(self, uuid: str, row: dict[str, Any]) -> bool:
         """Whether the row was there before: a resumed session may repeat rows."""

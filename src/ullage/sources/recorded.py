@@ -69,7 +69,8 @@ class RecordedSession:
         node, prelude = self._end(call)
         system, tools = self._read_prelude(prelude)
         messages = tuple(self._read(self._messages.path(node)))
-        return Context(system=system, tools=tools, messages=messages, complete=self._complete)
+        complete = self._complete and prelude != ROOT
+        return Context(system=system, tools=tools, messages=messages, complete=complete)
 
     def messages(self, call: int | None = None, start: int = 0, stop: int | None = None) -> tuple[Message, ...]:
         node, _ = self._end(call)
