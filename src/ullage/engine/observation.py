@@ -99,8 +99,7 @@ class Reader:
             if observation.reader is None:
                 self._open_answer(observation, exchange)
             assert observation.reader is not None and observation.decoder is not None
-            for chunk in chunks:
-                observation.reader.feed(observation.decoder(chunk))
+            observation.reader.feed(observation.decoder(b"".join(chunks)))
         except ValueError:
             observation.unreadable = True
             exchange.warnings.append("answer_encoding_unreadable")

@@ -27,6 +27,8 @@ _log = logging.getLogger("ullage.engine")
 
 # The relay of the request that woke us goes first: its bytes are on their way when we begin.
 _PATIENCE_S = 0.02
+# With more than this waiting, the observer works without rests.
+_BACKLOG = 1_000
 
 
 class Observer:
@@ -90,10 +92,14 @@ class Observer:
                 time.sleep(_PATIENCE_S)
             if job is None:
                 return
+            started = time.perf_counter()
             try:
                 job()
             except Exception:  # noqa: BLE001 - outermost loop of the thread: one bad exchange must not end it
                 _log.exception("an exchange could not be observed")
+            if self._queue.qsize() < _BACKLOG:
+                # As long a rest as the work took: a relay that became ready meanwhile finds the interpreter free.
+                time.sleep(time.perf_counter() - started)
 
     def _begin(self, exchange: Exchange) -> None:
         body, exchange.body = exchange.body, None
