@@ -40,6 +40,9 @@ class Client:
     set_up: bool = True
     """Whether `ullage setup` knows it."""
 
+    seen_as: str | None = None
+    """What the gateway takes it for, if it cannot be told from others."""
+
 
 BIN = "node_modules/.bin/"
 
@@ -129,6 +132,7 @@ CLIENTS = {
                 ),
             },
             set_up=False,
+            seen_as="openai-sdk",
         ),
     )
 }

@@ -121,10 +121,10 @@ def run_trial(trial: Trial, *, record: Path | None = None, direct: bool = False)
             sent = run_client(trial, program, model, before, behind)
             if not direct:
                 check_session(trial, model, header, sent)
+                check_context(trial, model)
         if direct:
             return
         check_log(trial)
-        check_context(trial)
         for command in ("sessions", "context"):
             trial.screens[f"ullage {command}"] = trial.ullage(command)
 
@@ -254,16 +254,22 @@ def difference(sent: list[Exchange], arrived: list[Exchange], side: str) -> str:
 
 
 def check_session(trial: Trial, model: str, header: str | None, sent: list[Exchange]) -> None:
-    """The gateway knows the client, and the session by the id that was on the wire."""
-    listed = json.loads(trial.ullage("sessions", "list", "--json"))
-    sessions = listed["sessions"] if isinstance(listed, dict) else listed
+    """All requests of a run are one session of this client, under the id that was on the wire if there was one."""
+    posted = [exchange.request for exchange in sent if exchange.request.start.startswith("POST")]
+    named = {value for request in posted for name, value in request.headers if name == header}
+    sessions = json.loads(trial.ullage("sessions", "list", "--json"))["sessions"]
     newest = sessions[0] if sessions else {}
-    named = {value for exchange in sent for name, value in exchange.request.headers if name == header}
-    known = json.dumps(newest)
+    expected = {
+        "client": trial.client.seen_as or trial.client.name,
+        "identity": "client" if header else "fingerprint",
+        "calls": len(posted),
+        **({"id": next(iter(named), None)} if header else {}),
+    }
+    found = {name: newest.get(name) for name in expected}
     trial.check(
-        f"{model}: the session is recognised" + ("" if header else ", by its fingerprint"),
-        bool(newest) and all(value in known for value in named) and (header is None or bool(named)),
-        "" if newest else "no session is listed",
+        f"{model}: one session, known by " + (header or "its fingerprint"),
+        found == expected and len(named) <= 1,
+        "" if found == expected else f"{found}, not {expected}",
     )
 
 
@@ -274,12 +280,18 @@ def check_log(trial: Trial) -> None:
     trial.check("the gateway logged no complaint", not complaints, "\n".join(complaints[:5]))
 
 
-def check_context(trial: Trial) -> None:
-    """The context view of the newest session names the instruction file and the skill, and adds up."""
+def check_context(trial: Trial, model: str) -> None:
+    """The context view of the newest session names the instruction file and the skill, has tools, and adds up."""
     shown = json.loads(trial.ullage("context", "--json"))
-    rows = sum(section["tokens"] for section in shown["sections"])
-    trial.check("context: rows and gap are the total", rows + (shown["gap"] or 0) == shown["total"], "")
-    text = json.dumps(shown["sections"])
-    if trial.client.skill is not None:
-        trial.check("context: the instruction file has its row", trial.client.instructions in text)
-        trial.check("context: the skill has its row", "marked-skill" in text)
+    sections = shown["sections"]
+    rows = sum(section["tokens"] for section in sections)
+    trial.check(f"{model}: rows and gap are the total", rows + (shown["gap"] or 0) == shown["total"])
+    if trial.client.skill is None:
+        return
+    rows_of = {
+        kind: [one for one in sections if one["id"].startswith(kind)] for kind in ("context:", "skills", "tools")
+    }
+    files = [section["id"] for section in rows_of["context:"]]
+    trial.check(f"{model}: the instruction file has its row", any(trial.client.instructions in one for one in files))
+    trial.check(f"{model}: the skill has its row", "marked-skill" in json.dumps(rows_of["skills"]))
+    trial.check(f"{model}: the tools have their row", any(section["tokens"] > 100 for section in rows_of["tools"]))
