@@ -245,6 +245,7 @@ def _facts(call: Call) -> Any:
         model=call.model,
         start=call.messages,
         reply=call.reply,
+        output_unsure=call.output_unsure,
     )
 
 

@@ -179,22 +179,23 @@ def find_notices(breakdown: Breakdown, measures: Sequence[Measure], *, complete:
     if breakdown.family == "unknown":
         name = breakdown.model or "no model"
         warnings.append(Notice(code="unknown_model", message=f"{name}: no tokenizer family is known for it."))
-    if not complete:
+    if not complete and not any(section.id == "unrecorded" for section in breakdown.sections):
         warnings.append(
             Notice(
                 code="incomplete_record",
                 message="The record leaves out the system prompt or the tools: they are in the gap.",
             )
         )
-    sealed = sum(measure.sealed for measure in measures)
+    reported = any(section.id == "reasoning" for section in breakdown.sections)
+    sealed = 0 if reported else sum(measure.sealed for measure in measures)
     if sealed:
         warnings.append(
-            Notice(code="hidden_reasoning", message=f"{sealed} parts carry hidden reasoning of unknown size.")
+            Notice(code="hidden_reasoning", message=f"Parts with hidden reasoning of unknown size: {sealed}.")
         )
     unknown = sum(measure.unknown for measure in measures)
     if unknown:
         warnings.append(
-            Notice(code="unknown_cost", message=f"{unknown} pictures or tools have a cost that is only guessed.")
+            Notice(code="unknown_cost", message=f"Pictures and tools whose cost is only guessed: {unknown}.")
         )
     if complete and not sealed and breakdown.total.kind == "usage" and _is_large(breakdown):
         warnings.append(

@@ -49,7 +49,3 @@ def total_share_text(tokens: int, window: int, *, exact: bool) -> str:
     """The total's share with one decimal, and the window beside it: `32.2% / 200k ctx`."""
     return f"{'' if exact else '~'}{100 * tokens / window:.1f}% / {window_text(window)} ctx"
 
-
-def denominator_text(value: float) -> str:
-    """A denominator without trailing zeros: `÷ 2.6`, `÷ 4`."""
-    return f"÷ {value:g}"

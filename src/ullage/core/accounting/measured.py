@@ -25,7 +25,8 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     """One trusted call of a branch.
 
     `start` is how many messages it sent, `reply` the indexes of its answer's messages in what goes on from it. `turn` counts the
-    user's messages before it. `carrier` says that its answer lets the provider replay hidden reasoning.
+    user's messages before it. `carrier` says that its answer lets the provider replay hidden reasoning, `output_unsure` that the
+    client logged too small an output: such a call anchors an estimate, but proves nothing about what followed it.
     """
 
     usage: Usage
@@ -36,6 +37,7 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     reply: tuple[int, ...] = ()
     turn: int = 0
     carrier: bool = False
+    output_unsure: bool = False
 
     @property
     def identity(self) -> tuple[str | None, str | None, str | None]:
@@ -52,6 +54,8 @@ def measured_growth(before: CallFacts, after: CallFacts) -> int | None:
 
     It proves what lay between the calls if both are of one model and the second one read the first one's prompt from cache.
     """
+    if before.output_unsure:
+        return None
     grown = after.prompt - before.prompt - _replayed(before)
     return grown if _goes_on(before, after) and grown >= 0 else None
 

@@ -22,6 +22,7 @@ from .growth import next_prompt
 from .measure import Entry, Measure
 from .measured import CallFacts, measured_growth, measured_harness, retained_reasoning
 from .options import NO_OPTIONS
+from .sections import HARNESS, SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,12 +70,11 @@ def account_recorded(
     proven = () if switched else calls
     reasoning = retained_reasoning(proven, meter.retention, with_anchor=onward)
     parts, covered_chars = _session_parts(meter, messages, proven, reasoning)
-    entries = [entry for measure in (*system, *tools) for entry in measure.entries]
-    entries += [entry for part in parts for entry in part.entries]
+    harness = [entry for measure in (*system, *tools) for entry in measure.entries]
+    entries = [*harness, *(entry for part in parts for entry in part.entries)]
     entries += [*once_entries(meter, entries, NO_OPTIONS), *_reasoning_entry(reasoning)]
     framing = framing_entry(meter, [*system, *(part.measure for part in parts)], NO_OPTIONS)
-    harness = _measured_harness(meter, messages, proven, record)
-    entries += [framing, *_unrecorded(harness, entries, meter, system, record)]
+    entries += [framing, *_unrecorded(meter, harness, messages, proven, record)]
     total = _total(meter, messages, anchor, record, onward=onward)
     breakdown = compose(meter, entries, total=total, window=None if switched else window, details=details)
     notices = (
@@ -116,11 +116,21 @@ def _total(
     return next_prompt(
         meter.growth,
         prompt=anchor.prompt,
-        output=anchor.usage.output or 0,
+        output=_replayed_output(anchor, messages),
         new_tokens=sum(entry.tokens for entry in new),
         new_low=sum(entry.low for entry in new),
         new_high=sum(entry.high for entry in new),
     )
+
+
+def _replayed_output(anchor: CallFacts, messages: Sequence[Measure]) -> int:
+    """What the answer adds to the next prompt; where its output was logged too small, at least what its text counts."""
+    logged = anchor.usage.output or 0
+    if not anchor.output_unsure:
+        return logged
+    reply = [messages[index] for index in anchor.reply if index < len(messages)]
+    counted = sum(measure.frame + sum(entry.tokens for entry in measure.entries) for measure in reply)
+    return max(logged, counted)
 
 
 def _total_after_compaction(record: Record) -> Total | None:
@@ -183,29 +193,23 @@ def _reasoning_entry(reasoning: Reasoning | None) -> Iterator[Entry]:
         yield fixed_entry("reasoning", "reported", reasoning.tokens, "usage")
 
 
-def _measured_harness(
-    meter: Meter, messages: Sequence[Measure], calls: Sequence[CallFacts], record: Record
-) -> int | None:
-    if record.compacted or not record.from_start or not calls:
-        return None
-    prelude = messages[: calls[0].start]
-    tokens = sum(measure.frame for measure in prelude)
-    tokens += sum(entry.tokens for measure in prelude for entry in measure.entries)
-    return measured_harness(calls, tokens)
-
-
 def _unrecorded(
-    harness: int | None, entries: Sequence[Entry], meter: Meter, system: Sequence[Measure], record: Record
+    meter: Meter, harness: Sequence[Entry], messages: Sequence[Measure], calls: Sequence[CallFacts], record: Record
 ) -> Iterator[Entry]:
-    """System prompt and tools that the file does not hold, where the first prompt proves their size."""
-    if harness is None or record.complete:
+    """System prompt and tools that the file does not hold, where the first prompt proves their size.
+
+    `harness` are the entries of the system prompt and the tools that it does hold.
+    """
+    if record.complete or record.compacted or not record.from_start or not calls:
         return
-    recorded = meter.rule.opening() + meter.rule.hidden(NO_OPTIONS)
-    recorded += sum(measure.frame for measure in system)
-    recorded += sum(entry.tokens for measure in system for entry in measure.entries)
-    recorded += sum(entry.tokens for entry in entries if entry.section == "tools")
-    if harness > recorded:
-        yield fixed_entry("unrecorded", "system prompt and tools", harness - recorded, "measured")
+    prelude = messages[: calls[0].start]
+    entries = [entry for measure in prelude for entry in measure.entries]
+    said = sum(entry.tokens for entry in entries if entry.section in SESSION)
+    said += sum(measure.frame for measure in prelude) + meter.rule.opening() + meter.rule.hidden(NO_OPTIONS)
+    measured = measured_harness(calls, said)
+    recorded = sum(entry.tokens for entry in (*harness, *entries) if entry.section in HARNESS)
+    if measured is not None and measured > recorded:
+        yield fixed_entry("unrecorded", "system prompt and tools", measured - recorded, "measured")
 
 
 def _with_share(breakdown: Breakdown, covered_chars: int) -> Breakdown:

@@ -85,7 +85,8 @@ def _harness_rows(breakdown: Breakdown, view: View) -> list[_Row]:
     if not rows:
         return []
     tokens = sum(section.tokens for section in sections)
-    details = [chars_text(sum(section.chars for section in sections)), *_window_share(tokens, breakdown, exact=False)]
+    chars = sum(section.chars for section in sections)
+    details = [*([chars_text(chars)] if chars else []), *_window_share(tokens, breakdown, exact=False)]
     rows.append(
         _Row(
             label="Total harness",
