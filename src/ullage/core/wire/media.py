@@ -83,9 +83,9 @@ def url_data(url: Any) -> tuple[str | None, str | None]:
 
 def decoded_bytes(data: str) -> int:
     """How many bytes the base64 text stands for."""
-    breaks = data.count("\n") + data.count("\r") if "\n" in data[:200] else 0
-    padding = len(data) - len(data.rstrip("="))
-    return max(0, (len(data) - breaks - padding) * 3 // 4)
+    text = data.rstrip("=\r\n")
+    breaks = text.count("\n") + text.count("\r") if "\n" in text[:200] else 0
+    return (len(text) - breaks) * 3 // 4
 
 
 def image_size(data: str) -> Size | None:

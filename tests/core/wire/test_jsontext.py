@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+
+from ullage.core.wire.jsontext import decode, mask_surrogates, without_sealed
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (rb"\ud83d\ude00", rb"\ud83d\ude00"),
+        (rb"\ud83d", rb"\ufffd"),
+        (rb"\uDE00\ud83d", rb"\ufffd\ufffd"),
+        (rb"\ud83d\ud83d\ude00", rb"\ufffd\ud83d\ude00"),
+        (rb"\ud83d\ude00\ude00", rb"\ud83d\ude00\ufffd"),
+        (rb"\\ud83d", rb"\\ud83d"),
+        (rb"\\\ud83d", rb"\\\ufffd"),
+        (rb"\n\ud83d", rb"\n\ufffd"),
+    ],
+)
+def test_only_lone_surrogates_are_masked_and_no_offset_moves(text: bytes, expected: bytes) -> None:
+    assert mask_surrogates(text) == expected
+
+
+def test_masking_is_linear_on_hostile_backslashes() -> None:
+    started = time.perf_counter()
+    mask_surrogates(b"\\" * 2_000_001 + b"ud800")
+    assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b'"\\ud800x"', "\ufffdx"),
+        (b"1e999", math.inf),
+        (b"[" + b"9" * 5_000 + b',"' + b"9" * 5_000 + b'"]', ["<number>", "9" * 5_000]),
+        (b"9" * 400, int("9" * 400)),
+        (b'"\\u0000"', "\0"),
+        (b"not json", "not json"),
+        (b"\xff", "\ufffd"),
+        (b"[" * 5_000, "[" * 5_000),
+    ],
+)
+def test_anything_decodes_to_something(text: bytes, expected: object) -> None:
+    assert decode(text) == expected
+
+
+def test_sealed_data_is_left_out_and_counted() -> None:
+    blob = "QUJD" * 200
+    value = {"a": [blob, "plain text stays"], "signature": "sig", "data": {"deep": blob}, "path": "a/b"}
+    assert without_sealed(value) == (
+        {"a": ["", "plain text stays"], "data": {"deep": ""}, "path": "a/b"},
+        len(blob) * 2 + 3,
+    )
