@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from .breakdown import Details, Field, ToolDetails
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from .meter import Meter
 
 PREVIEW_LINES = 8
+_BLANK_LINES = re.compile(r"\n{3,}")
 _MAX_DEPTH = 3
 
 
@@ -31,14 +33,13 @@ def describe(context: Context, meter: Meter) -> Details:
 
 
 def field_tree(schema: Any) -> tuple[Field, ...]:
-    """The fields of a tool's schema in order, nested ones below their parent, three levels deep."""
+    """The fields of a tool's schema in order, nested ones below their parent, three levels deep; no final period."""
     return tuple(_fields(schema, 0))
 
 
 def first_line(text: str) -> str:
-    """The first line that says something, without a final period."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return line.removesuffix(".")
+    """The first line that says something."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def _instructions(context: Context) -> Iterator[tuple[str, str]]:
@@ -52,18 +53,24 @@ def _instructions(context: Context) -> Iterator[tuple[str, str]]:
 def _read_text(
     text: str, part: str, meter: Meter, previews: dict[str, tuple[str, ...]], skills: dict[str, str]
 ) -> None:
+    rest = []
+    end = 0
     for block in find_blocks(text, meter.client, part):
+        rest.append(text[end : block.start])
+        end = block.end
         for entry in block.entries:
             body = text[entry.start : entry.end]
             if block.kind == "context":
                 previews.setdefault(f"context:{entry.name}", _preview(body))
             else:
                 skills.setdefault(entry.name, _skill_description(body))
-    previews.setdefault("system", _preview(text))
+    previews.setdefault("system", _preview("".join([*rest, text[end:]])))
 
 
 def _preview(text: str) -> tuple[str, ...]:
-    return tuple(line.rstrip() for line in text.strip().splitlines()[:PREVIEW_LINES])
+    """The first lines, three or more line breaks closed up to two as where a block was taken out."""
+    lines = _BLANK_LINES.sub("\n\n", text).strip().splitlines()[:PREVIEW_LINES]
+    return tuple(line.rstrip() for line in lines)
 
 
 def _skill_description(entry: str) -> str:
@@ -102,7 +109,7 @@ def _fields(schema: Any, depth: int) -> Iterator[Field]:
             name=name,
             type=_type_text(facts),
             required=isinstance(required, list) and name in required,
-            description=first_line(description) if isinstance(description, str) else "",
+            description=first_line(description).removesuffix(".") if isinstance(description, str) else "",
             depth=depth,
         )
         yield from _fields(facts, depth + 1)

@@ -48,4 +48,3 @@ def share_text(tokens: int, window: int, *, exact: bool) -> str:
 def total_share_text(tokens: int, window: int, *, exact: bool) -> str:
     """The total's share with one decimal, and the window beside it: `32.2% / 200k ctx`."""
     return f"{'' if exact else '~'}{100 * tokens / window:.1f}% / {window_text(window)} ctx"
-

@@ -121,8 +121,9 @@ def _total_rows(breakdown: Breakdown) -> list[_Row]:
     total = breakdown.total
     exact = total.kind == "usage"
     details = []
-    if not exact and (total.low, total.high) != (total.tokens, total.tokens):
-        details.append(f"{compact_number(total.low)} to {compact_number(total.high)}")
+    low, high = compact_number(total.low), compact_number(total.high)
+    if not exact and low != high:
+        details.append(f"{low} to {high}")
     if breakdown.window:
         details.append(total_share_text(total.tokens, breakdown.window, exact=exact))
     number = tokens_text(total.tokens, exact=exact)
@@ -233,10 +234,16 @@ def _bar(breakdown: Breakdown, width: int, paint: Painter) -> Iterator[str]:
     mark = "" if total.kind == "usage" else "~"
     legend.append(f"free {mark}{compact_number(free)}" if free >= 0 else f"over by {mark}{compact_number(-free)}")
     text = " · ".join(legend)
-    cells = min(_BAR_MAX, max(_BAR_MIN, width - len(_INDENT) * 2 - width_of(text)))
+    room = width - len(_INDENT) * 2 - width_of(text)
+    cells = min(_BAR_MAX, room) if room >= _BAR_MIN else _BAR_MAX
     used = min(cells, round(cells * total.tokens / breakdown.window))
     used = max(used, 1) if total.tokens > 0 else 0
-    yield f"{_INDENT}{paint('█' * used + '▒' * (cells - used), 'bar')}{_INDENT}{paint(text, 'dim')}"
+    bar = _INDENT + paint("█" * used + "▒" * (cells - used), "bar")
+    if room >= _BAR_MIN:
+        yield f"{bar}{_INDENT}{paint(text, 'dim')}"
+    else:
+        yield bar
+        yield _INDENT + paint(cut(text, width - len(_INDENT)), "dim")
 
 
 def _notices(breakdown: Breakdown, width: int, paint: Painter) -> Iterator[str]:
@@ -286,7 +293,8 @@ def _expanded_skills(section: Section, breakdown: Breakdown, columns: int, paint
 def _expanded_tools(section: Section, breakdown: Breakdown, columns: int, paint: Painter) -> Iterator[str]:
     block = next((item for item in section.items if item.name == TOOL_BLOCK), None)
     if block is not None and block.tokens:
-        yield paint(f"{_INDENT * 2}{tokens_text(block.tokens, exact=False)} of it once, with the first tool", "dim")
+        once = f"{_INDENT * 2}{tokens_text(block.tokens, exact=False)} of it once, with the first tool"
+        yield paint(cut(once, columns), "dim")
     known = breakdown.details.tools if breakdown.details is not None else {}
     fields = [field for details in known.values() for field in details.fields]
     names = max((len(_INDENT) * field.depth + width_of(safe(field.name)) for field in fields), default=0)

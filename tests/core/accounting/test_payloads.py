@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from ullage.core.accounting import guess_shape, read_payload
+from ullage.core.errors import CallError, RequestError
+
+
+def body(**keys: Any) -> bytes:
+    return msgspec.json.encode(keys)
+
+
+@pytest.mark.parametrize(
+    ("request_body", "shape"),
+    [
+        (body(messages=[{"role": "user", "content": "hi"}], model="gpt-4o"), "openai-chat"),
+        (body(messages=[{"role": "system", "content": "x"}]), "openai-chat"),
+        (body(input="hi"), "openai-responses"),
+        (body(instructions="x", model="m"), "openai-responses"),
+        (body(messages=[], system="x", max_tokens=5), "anthropic"),
+        (body(messages=[{"role": "user", "content": [{"type": "tool_result"}]}]), "anthropic"),
+        (body(messages=[], tools=[{"name": "x", "input_schema": {}}]), "anthropic"),
+        (body(messages=[{"role": "user", "content": "x"}], model="claude-x", max_tokens=3), "anthropic"),
+        (body(contents=[]), "gemini"),
+        (body(generateContentRequest={}), "gemini"),
+        (body(messages=[{"role": "user", "content": [{"text": "hi"}]}]), "bedrock"),
+        (body(messages=[], toolConfig={}), "bedrock"),
+        (body(messages=[{"role": "toolResult", "content": []}]), "pi-messages"),
+        (body(messages=[], systemPrompt="x"), "pi-messages"),
+        (body(type="session", version=3), None),
+    ],
+)
+def test_a_body_shows_its_shape(request_body: bytes, shape: str | None) -> None:
+    assert guess_shape(request_body) == shape
+
+
+def test_an_unknown_shape_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(CallError, match="klingon") as caught:
+        read_payload(b"{}", "klingon")
+    assert "bedrock" in caught.value.hint
+
+
+@pytest.mark.parametrize("odd", [b"", b"[]", b"{", b'"x"', b"\xff", b"[" * 5000])
+@pytest.mark.parametrize("shape", ["openai-chat", "bedrock", "pi-messages"])
+def test_what_is_no_json_object_is_refused(odd: bytes, shape: str) -> None:
+    with pytest.raises(RequestError):
+        read_payload(odd, shape)
+
+
+def test_bedrock_is_read_with_its_tools_choices_and_schema() -> None:
+    payload = read_payload(
+        body(
+            system=[{"text": "Be brief."}, {"cachePoint": {"type": "default"}}],
+            messages=[
+                {"role": "user", "content": [{"text": "hi"}, {"guardContent": {"text": {"text": "guard"}}}]},
+                {
+                    "role": "assistant",
+                    "content": [
+                        {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "s"}}},
+                        {"toolUse": {"toolUseId": "1", "name": "x", "input": {"a": 1}}},
+                    ],
+                },
+                {
+                    "role": "user",
+                    "content": [
+                        {
+                            "toolResult": {
+                                "toolUseId": "1",
+                                "content": [
+                                    {"json": {"b": 2}},
+                                    {
+                                        "image": {
+                                            "format": "png",
+                                            "source": {"bytes_omitted": {"width": 4, "height": 3, "bytes": 9}},
+                                        }
+                                    },
+                                ],
+                            }
+                        },
+                        {"cachePoint": {"type": "default"}},
+                        {"somethingNew": 1},
+                    ],
+                },
+            ],
+            toolConfig={
+                "tools": [{"toolSpec": {"name": "x", "inputSchema": {"json": {"type": "object"}}}}, {"cachePoint": {}}],
+                "toolChoice": {"any": {}},
+            },
+            additionalModelRequestFields={"thinking": {"type": "enabled", "budget_tokens": 5}},
+            outputConfig={"textFormat": {"structure": {"jsonSchema": {"name": "n", "schema": '{"type":"object"}'}}}},
+        ),
+        "bedrock",
+    )
+    context = payload.context
+    assert context.system == ("Be brief.",)
+    assert [part.kind for part in context.messages[1].parts] == ["thinking", "tool_call"]
+    result = context.messages[2].parts[0]
+    assert [part.kind for part in result.parts] == ["text", "image"]
+    assert result.parts[1].media is not None
+    assert (result.parts[1].media.width, result.parts[1].media.height) == (4, 3)
+    assert context.tools[0].parameters == {"type": "object"}
+    assert (payload.options.forced_tool, payload.options.thinking) == (True, True)
+    assert (payload.options.schema, payload.options.schema_name) == ({"type": "object"}, "n")
+
+
+def test_pi_messages_are_read_with_calls_results_and_pictures() -> None:
+    payload = read_payload(
+        body(
+            systemPrompt="Be brief.",
+            tools=[{"name": "read", "description": "d", "parameters": {"type": "object"}}],
+            messages=[
+                {"role": "user", "content": "hi"},
+                {
+                    "role": "assistant",
+                    "content": [
+                        {"type": "thinking", "thinking": "hm", "thinkingSignature": "s"},
+                        {"type": "toolCall", "id": "1", "name": "read", "arguments": {"path": "a.ts"}},
+                    ],
+                },
+                {
+                    "role": "toolResult",
+                    "toolCallId": "1",
+                    "toolName": "read",
+                    "content": [{"type": "text", "text": "ok"}],
+                },
+                {"role": "user", "content": [{"type": "image", "data": "iVBORw0K", "mimeType": "image/png"}]},
+            ],
+        ),
+        "pi-messages",
+    )
+    kinds = [(message.role, [part.kind for part in message.parts]) for message in payload.context.messages]
+    assert kinds == [
+        ("user", ["text"]),
+        ("assistant", ["thinking", "tool_call"]),
+        ("tool", ["tool_result"]),
+        ("user", ["image"]),
+    ]
+    assert payload.context.messages[1].parts[1].text == '{"path":"a.ts"}'
+    assert payload.context.tools[0].parameters == {"type": "object"}
