@@ -350,10 +350,12 @@ async def test_open_answers_finish_when_the_daemon_drains(
 
 
 async def test_health_is_answered_without_a_provider(gateway: Daemon, client: aiohttp.ClientSession) -> None:
-    for path in ("/healthz", "/readyz"):
+    for path in ("/healthz", "/readyz", "/"):
         async with client.get(gateway.url + path) as response:
             assert response.status == 200
             assert (await response.json())["service"] == "ullage"
+        async with client.head(gateway.url + path) as response:
+            assert response.status == 200
 
 
 async def test_a_large_body_does_not_stall_other_requests(

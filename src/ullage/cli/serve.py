@@ -51,6 +51,7 @@ def command(
     )
     for problem in loaded.problems:
         logging.getLogger("ullage.settings").warning("%s", problem)
+    loaded.require_usable()
     try:
         _run(loaded)
     except OSError as error:

@@ -34,6 +34,8 @@ _STATUS = {
     "websocket": 426,
     "too_many_connections": 503,
 }
+# `/` is asked for by older versions of Claude Code at start, with HEAD.
+_OPEN_PATHS = frozenset({"/", "/healthz", "/readyz"})
 _JSON = (b"content-type", b"application/json")
 
 
@@ -63,8 +65,8 @@ class Gateway:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
         raw_path = scope["raw_path"].decode("latin-1")
-        if raw_path in ("/healthz", "/readyz"):
-            await _answer(send, 200, _health())
+        if raw_path in _OPEN_PATHS:
+            await _answer(send, 200, _health(), head=scope["method"] == "HEAD")
         elif raw_path.startswith("/ullage/"):
             status, body = await self._control.answer(scope)
             await _answer(send, status, body, head=scope["method"] == "HEAD")
