@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 PROMPT = "Please use the tool: list the files of this folder."
 """The fake provider answers `use the tool` with one call of the client's shell, then with what the shell said."""
 
+AGAIN = "And what did I ask you before?"
+"""The second prompt, in the session that the first one began. The fake provider repeats it."""
+
 LISTED = "listed-by-the-tool.txt"
 """A file in the project: its name in the answer shows that the tool's result travelled back."""
 
 
 @dataclass(frozen=True)
 class Client:
-    """`program` and `version_of` are paths below `.clients`. `{model}` and `{prompt}` stand in `arguments`.
+    """`program` is a path below `.clients`. `{model}` and `{prompt}` stand in `arguments`, and in `again`, which goes on
+    with the session that was last.
 
     Each of `models` is a run of its own, with the header that names its session, if it has one. `instructions` and
     `skill` are where the project keeps what is to show up as context file and as skill.
@@ -30,6 +34,7 @@ class Client:
     name: str
     program: str
     arguments: tuple[str, ...]
+    again: tuple[str, ...]
     models: Mapping[str, str | None]
     environment: Mapping[str, str] = field(default_factory=dict)
     instructions: str = "AGENTS.md"
@@ -53,6 +58,7 @@ CLIENTS = {
             name="claude-code",
             program=BIN + "claude",
             arguments=("-p", "--model", "{model}", "--allowedTools", "Bash(ls:*)", "--", "{prompt}"),
+            again=("-p", "-c", "--model", "{model}", "--allowedTools", "Bash(ls:*)", "--", "{prompt}"),
             models={"claude-opus-5": "x-claude-code-session-id"},
             environment={"ANTHROPIC_API_KEY": "any", "DISABLE_AUTOUPDATER": "1"},
             instructions="CLAUDE.md",
@@ -62,6 +68,7 @@ CLIENTS = {
             name="codex",
             program=BIN + "codex",
             arguments=("exec", "--skip-git-repo-check", "--model", "{model}", "{prompt}"),
+            again=("exec", "--skip-git-repo-check", "--model", "{model}", "resume", "--last", "{prompt}"),
             models={"gpt-5.5": "session-id", "gpt-6.2-sol": "session-id"},
             environment={"OPENAI_API_KEY": "any", "CODEX_API_KEY": "any"},
             skill=".agents/skills",
@@ -70,6 +77,7 @@ CLIENTS = {
             name="pi",
             program=BIN + "pi",
             arguments=("-p", "--approve", "--model", "{model}", "{prompt}"),
+            again=("-p", "-c", "--approve", "--model", "{model}", "{prompt}"),
             models={"openai/gpt-5.5": "session-id", "anthropic/claude-opus-5": None, "google/gemini-2.5-pro": None},
             environment={
                 "PI_OFFLINE": "1",
@@ -83,6 +91,7 @@ CLIENTS = {
             name="opencode",
             program=BIN + "opencode",
             arguments=("run", "--model", "{model}", "{prompt}"),
+            again=("run", "--continue", "--model", "{model}", "{prompt}"),
             models={
                 "openai/gpt-5.5": "x-session-id",
                 "anthropic/claude-opus-5": "x-session-id",
@@ -101,6 +110,7 @@ CLIENTS = {
             name="gemini-cli",
             program=BIN + "gemini",
             arguments=("--yolo", "--skip-trust", "--model", "{model}", "--prompt", "{prompt}"),
+            again=("--yolo", "--skip-trust", "--model", "{model}", "--resume", "latest", "--prompt", "{prompt}"),
             models={"gemini-2.5-pro": None},
             environment={"GEMINI_API_KEY": "any", "GEMINI_CLI_TRUST_WORKSPACE": "true"},
             instructions="GEMINI.md",
@@ -114,6 +124,8 @@ CLIENTS = {
                 *("--model", "{model}", "--message", "{prompt}", "--yes-always", "--no-gitignore", "--no-check-update"),
                 *("--no-show-release-notes", "--no-show-model-warnings", "--analytics-disable", "--no-pretty"),
             ),
+            # It could only restore a history that it has rewritten: a new conversation, for a gateway.
+            again=(),
             models={"openai/gpt-5.5": None, "anthropic/claude-opus-5": None},
             environment={"OPENAI_API_KEY": "any", "ANTHROPIC_API_KEY": "any"},
             answer="fake provider",
@@ -122,6 +134,7 @@ CLIENTS = {
             name="llm",
             program="llm/bin/llm",
             arguments=("--model", "{model}", "--functions", "tools.py", "{prompt}"),
+            again=("--continue", "--model", "{model}", "--functions", "tools.py", "{prompt}"),
             models={"chat": None, "responses": None},
             environment={"LLM_USER_PATH": "{home}/llm"},
             files={

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ullage.testing import FakeProvider, Recorder, run_in_thread
 from ullage.testing.recording import DirectorySink
 
-from .known import LISTED, PROMPT
+from .known import AGAIN, LISTED, PROMPT
 from .tee import Exchange, Tee
 
 if TYPE_CHECKING:
@@ -119,6 +119,8 @@ def run_trial(trial: Trial, *, record: Path | None = None, direct: bool = False)
         prepare(trial, before.url)
         for model, header in client.models.items():
             sent = run_client(trial, program, model, before, behind)
+            if client.again:
+                sent += run_client(trial, program, model, before, behind, again=True)
             if not direct:
                 check_session(trial, model, header, sent)
                 check_context(trial, model)
@@ -184,10 +186,13 @@ def prepare(trial: Trial, url: str) -> None:
         trial.ullage("setup", client.name, "--url", url, "--write")
 
 
-def run_client(trial: Trial, program: Path, model: str, before: Tee, behind: Tee) -> list[Exchange]:
+def run_client(
+    trial: Trial, program: Path, model: str, before: Tee, behind: Tee, *, again: bool = False
+) -> list[Exchange]:
     """One prompt on one model. Checks what went over the wire meanwhile, and gives the client's side of it."""
     seen = len(before.exchanges()), len(behind.exchanges())
-    arguments = [part.format(model=model, prompt=PROMPT) for part in trial.client.arguments]
+    client, prompt = trial.client, AGAIN if again else PROMPT
+    arguments = [part.format(model=model, prompt=prompt) for part in (client.again if again else client.arguments)]
     try:
         done = subprocess.run(
             [str(program), *arguments],
@@ -200,31 +205,33 @@ def run_client(trial: Trial, program: Path, model: str, before: Tee, behind: Tee
             timeout=CLIENT_LIMIT_S,
         )
     except subprocess.TimeoutExpired as error:
-        raise TrialError(f"{trial.client.name} with {model} did not end within {CLIENT_LIMIT_S} s") from error
-    (trial.folder / f"{trial.client.name}-{model.replace('/', '-')}.log").write_text(done.stdout + done.stderr)
-    answered = done.returncode == 0 and trial.client.answer in done.stdout
-    trial.check(f"{model}: the answer arrived", answered, "" if answered else (done.stdout + done.stderr)[-600:])
+        raise TrialError(f"{client.name} with {model} did not end within {CLIENT_LIMIT_S} s") from error
+    with (trial.folder / f"{client.name}-{model.replace('/', '-')}.log").open("a") as log:
+        log.write(done.stdout + done.stderr)
+    title = f"{model}, again" if again else model
+    answered = done.returncode == 0 and (AGAIN if again else client.answer) in done.stdout
+    trial.check(f"{title}: the answer arrived", answered, "" if answered else (done.stdout + done.stderr)[-600:])
     time.sleep(0.2)  # the last bytes of a connection that the client has just closed
     sent, arrived = before.exchanges()[seen[0] :], behind.exchanges()[seen[1] :]
-    check_bytes(trial, model, sent, arrived)
+    check_bytes(trial, title, sent, arrived)
     return sent
 
 
-def check_bytes(trial: Trial, model: str, sent: list[Exchange], arrived: list[Exchange]) -> None:
+def check_bytes(trial: Trial, title: str, sent: list[Exchange], arrived: list[Exchange]) -> None:
     """Every request that the client posted reached the provider as it was, and every answer came back as it was."""
     posted = [exchange for exchange in sent if exchange.request.start.startswith("POST")]
     reached = [exchange for exchange in arrived if exchange.request.start.startswith("POST")]
     changed = Counter(one.request for one in posted) - Counter(one.request for one in reached)
     size = sum(len(exchange.request.body) for exchange in posted)
     trial.check(
-        f"{model}: {len(posted)} requests ({size:,} bytes) reached the provider unchanged",
+        f"{title}: what was sent (requests: {len(posted)}, bytes: {size:,}) reached the provider unchanged",
         bool(posted) and len(posted) == len(reached) and not changed,
         difference(posted, reached, "request"),
     )
     returned = Counter(answer_key(one) for one in posted)
     given = Counter(answer_key(one) for one in reached)
     trial.check(
-        f"{model}: their answers came back unchanged",
+        f"{title}: their answers came back unchanged",
         returned == given,
         difference(posted, reached, "answer"),
     )

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from scripts.clients.known import CLIENTS
 
 ROOT = Path(__file__).resolve().parents[3]

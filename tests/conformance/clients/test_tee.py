@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from scripts.clients.tee import Connection, read_exchanges
 
 HELLO = b"HEAD /api/hello HTTP/1.1\r\nHost: a\r\n\r\n"
