@@ -97,7 +97,7 @@ def measure_message(message: Message, meter: Meter) -> Measure:
     frame += sum(meter.rule.result_frame(part.name, max(1, len(part.parts))) for part in results)
     if _has_own_frame(message, meter):
         frame += meter.rule.message_frame(message.role, len(message.parts) - len(results))
-        frame += meter.rule.name_frame(message.name) if message.name else 0
+        frame += meter.rule.name_frame(message.name, message.role) if message.name else 0
     return Measure(
         role=message.role,
         entries=entries,

@@ -50,7 +50,7 @@ class Rule(Protocol):
         """Around one system block outside the message list."""
         ...
 
-    def name_frame(self, name: str) -> int:
+    def name_frame(self, name: str, role: Role) -> int:
         """Around the name of a speaker."""
         ...
 

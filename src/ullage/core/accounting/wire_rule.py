@@ -108,9 +108,11 @@ class WireRule:
     def system_frame(self) -> int:
         return self._family.framing.system
 
-    def name_frame(self, name: str) -> int:
+    def name_frame(self, name: str, role: Role) -> int:
         extra = self._family.framing.name
-        return 0 if extra is None else extra + self._count(name)
+        if extra is None:
+            return 0
+        return extra if name == role else extra + self._count(name)
 
     def call_frame(self) -> int:
         return self._family.framing.call

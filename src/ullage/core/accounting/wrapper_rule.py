@@ -64,7 +64,7 @@ class WrapperRule:
     def system_frame(self) -> int:
         return SYSTEM_TOKENS
 
-    def name_frame(self, name: str) -> int:
+    def name_frame(self, name: str, role: Role) -> int:
         return 0
 
     def call_frame(self) -> int:

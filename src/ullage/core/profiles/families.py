@@ -100,7 +100,7 @@ _GPT_4O = Family(
     id="gpt-4o",
     label="o200k_base, gpt-4o line",
     model=rf"{_START}(?:chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5)",
-    framing=Framing(base=3, system=4, user=4, assistant=4, call=7, result=7, name=0),
+    framing=Framing(base=3, system=4, user=4, assistant=4, call=7, result=7, name=1),
     tools=ToolRule(shape="render", block=15, error=0.06),
     schema=SchemaRule(block=-1, ratio=1.0, named=True, dropped=("additionalProperties",), error=0.1),
     images=_OPENAI_TILES,
@@ -112,7 +112,7 @@ _GPT_5 = replace(
     id="gpt-5",
     label="o200k_base, gpt-5 line and o-series",
     model=rf"{_START}(?:gpt-(?:[5-9]|[1-9]\d)|o[1-9]|codex-|computer-use)",
-    framing=Framing(base=2, system=4, user=4, assistant=6, call=11, result=11, name=0),
+    framing=Framing(base=2, system=4, user=4, assistant=6, call=11, result=11, name=1),
     # 14 for one strict tool, 15 for one that is not (6).
     tools=ToolRule(shape="render", block=15, strict=-1, error=0.06),
     images=_openai_patches(1.2),

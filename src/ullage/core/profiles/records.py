@@ -38,8 +38,8 @@ class Framing(Struct, frozen=True, kw_only=True):
     """Tokens around the content of a request, none of which the client wrote.
 
     `base` opens the request and the answer; `prefix` is hidden text of the vendor; `thinking` is added when thinking is on. The
-    others stand around one message of that kind, one tool call and one tool result. `name` is added to the tokens of a message's
-    name; `None` where names are not shown to the model.
+    others stand around one message of that kind, one tool call and one tool result. `name` is added to the tokens of a name that
+    is not the role's own word; `None` where names are not shown to the model.
     """
 
     base: int = 0
