@@ -10,6 +10,7 @@ import msgspec
 from ullage._version import __version__
 from ullage.core.errors import RequestError, UllageError, UpstreamError
 
+from .body import RequestBody
 from .errors import error_body
 from .fallbacks import own_answer, worth_replacing
 from .headers import request_headers
@@ -79,12 +80,13 @@ class Gateway:
         query = scope["query_string"].decode("latin-1")
         endpoint = find_endpoint(scope["method"], raw_path, named, query)
         request_id = self._engine.new_id()
+        incoming = RequestBody(named, receive)
         try:
             self._refuse(endpoint, named, raw_path)
             assert endpoint is not None
-            body = await self._read_body(named, receive)
+            body = await incoming.read(self._limits.body_limit_bytes)
         except UllageError as error:
-            await _refuse(send, endpoint, error, request_id)
+            await _turn_away(send, endpoint, error, request_id, incoming)
             return
         except ClientLeft:
             return
@@ -142,43 +144,30 @@ class Gateway:
                 hint="The client goes on over HTTP; with Codex nothing needs to be set.",
             )
 
-    async def _read_body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
-        limit = self._limits.body_limit_bytes
-        announced = headers.get("content-length", "")
-        if announced.isdecimal() and int(announced) > limit:
-            raise _too_large(limit)
-        parts: list[bytes] = []
-        size = 0
-        more = True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ClientLeft
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > limit:
-                raise _too_large(limit)
-            more = message.get("more_body", False)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _too_large(limit: int) -> RequestError:
-    return RequestError(
-        f"the request body is larger than {limit:,} bytes",
-        code="body_too_large",
-        hint="`server.body_limit_bytes` sets the limit.",
-    )
-
 
 def _health() -> bytes:
     return msgspec.json.encode({"service": "ullage", "version": __version__, "status": "ok"})
 
 
-async def _refuse(send: Send, endpoint: Endpoint | None, error: UllageError, request_id: str) -> None:
+async def _turn_away(
+    send: Send, endpoint: Endpoint | None, error: UllageError, request_id: str, incoming: RequestBody
+) -> None:
+    """Refuses a request whose body may not have been read."""
+    try:
+        await incoming.discard()
+    except ClientLeft:
+        return
+    close = not incoming.is_read or error.code == "too_many_connections"
+    await _refuse(send, endpoint, error, request_id, close=close)
+
+
+async def _refuse(
+    send: Send, endpoint: Endpoint | None, error: UllageError, request_id: str, *, close: bool = False
+) -> None:
     status = _STATUS.get(error.code, 502 if isinstance(error, UpstreamError) else 400)
     extra = [(b"x-ullage-request", request_id.encode())]
-    if not isinstance(error, UpstreamError):
-        extra.append((b"connection", b"close"))  # what is left of the request is not read
+    if close:
+        extra.append((b"connection", b"close"))
     await _answer(send, status, error_body(endpoint.dialect if endpoint else None, status, error, request_id), extra)
 
 
