@@ -1,4 +1,4 @@
-"""The server that carries the gateway: one listening socket, uvicorn's HTTP protocol with our limits, a graceful drain.
+"""The server that carries the gateway: one listening socket and a graceful drain; one connection is `protocol.py`.
 
 uvicorn's own `Server` is not used: it re-raises SIGTERM after a clean stop, wakes ten times a second and answers overload in
 plain text. Its protocol class is all we need.
@@ -12,90 +12,12 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from .protocol import GatewayProtocol
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ullage.settings.records import ServerSettings
-
-_HEADER_LIMIT_BYTES = 256 * 1024
-_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-
-
-class GatewayProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with three things it lacks: header and body timeouts, a bound on headers, and word of a client
-    that leaves (`on_leave`, set by the app while it answers), without a task per request that waits for it."""
-
-    header_timeout_s = 30.0
-    body_timeout_s = 60.0
-
-    on_leave: Callable[[], None] | None = None
-    _timer: asyncio.TimerHandle | None = None
-    _last_data = 0.0
-    _header_bytes = 0
-    _in_headers = True
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._await_headers()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timer()
-        super().connection_lost(exc)
-        if self.on_leave is not None:
-            self.on_leave()
-
-    def data_received(self, data: bytes) -> None:
-        self._last_data = self.loop.time()
-        super().data_received(data)
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self.scope["ullage.connection"] = self  # type: ignore[typeddict-unknown-key]
-        self._header_bytes = 0
-        self._await_headers()
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._header_bytes += len(name) + len(value)
-        if self._header_bytes > _HEADER_LIMIT_BYTES:
-            self.transport.write(_TOO_LARGE)
-            self.transport.close()
-            return
-        super().on_header(name, value)
-
-    def on_headers_complete(self) -> None:
-        self._in_headers = False
-        if self._header_bytes <= _HEADER_LIMIT_BYTES:
-            super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        self._stop_timer()
-        super().on_message_complete()
-
-    def _unsupported_upgrade_warning(self) -> None:
-        """A refused WebSocket upgrade is business as usual: the client goes on with HTTP."""
-
-    def _await_headers(self) -> None:
-        self._in_headers = True
-        self._last_data = self.loop.time()
-        self._stop_timer()
-        self._timer = self.loop.call_later(self.header_timeout_s, self._check_pace)
-
-    def _check_pace(self) -> None:
-        """Headers have one deadline in all; a body may take its time as long as it moves."""
-        self._timer = None
-        idle = self.loop.time() - self._last_data
-        if self._in_headers or idle >= self.body_timeout_s:
-            self.transport.close()
-            return
-        self._timer = self.loop.call_later(self.body_timeout_s - idle, self._check_pace)
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
 
 class GatewayServer:
