@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from ullage.cli import main
@@ -18,6 +20,6 @@ def test_the_demo_shows_every_call_and_what_fills_the_window(capsys: pytest.Capt
 def test_the_shipped_session_sends_its_history_again_with_each_call() -> None:
     requests = list(load_story().requests())
     assert len(requests) == 6
-    for earlier, later in zip(requests, requests[1:], strict=False):
+    for earlier, later in itertools.pairwise(requests):
         assert len(later["messages"]) > len(earlier["messages"])
         assert later["system"] == earlier["system"]
