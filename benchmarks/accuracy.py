@@ -2,8 +2,8 @@
 
 Each line of the file is {provider, model, api, kind, payload, tokens} (accounting specification, section 23). The estimate sees
 the request alone: no usage, nothing learned. Requests are told apart by what they carry: tool definitions; calls and results
-without them (`calls`); an output schema; pictures (`media`); text alone; `sealed` ones replay hidden reasoning, which no estimator
-can size. Relative errors per provider: median, 90th percentile, median with its sign, share that is exact.
+without them (`calls`); an output schema; pictures (`media`); text alone; `sealed` ones replay hidden reasoning, which nothing
+here can size. Relative errors per provider: median, 90th percentile, median with its sign, share that is exact.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,29 @@ def test_a_text_that_only_talks_about_instruction_files_holds_none() -> None:
 
 def test_every_row_says_which_client_and_version_it_was_found_in() -> None:
     assert all(row.client and row.version for row in LAYOUTS)
+
+
+OPENINGS = (
+    "<project_context>\n",
+    '<project_instructions path="',
+    "<skills>\n<available_skills>",
+    "<skill><name></name><description>",
+    "<system-reminder>\nCodebase and user instructions are shown below.",
+    "<system-reminder>\nContents of a:\n\n",
+    "# AGENTS.md instructions for x\n\n<INSTRUCTIONS>\n",
+    "<skills_instructions>\n- a: ",
+    "The following skills provide specialized instructions for specific tasks.\n",
+    "Skills provide specialized instructions and workflows for specific tasks.\n",
+    "--- Context from: a ---\n",
+)
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+@pytest.mark.parametrize(
+    "wrapper", ["{}", "<project_context>\n{}\n</project_context>", "<available_skills>{}</available_skills>"]
+)
+def test_a_text_full_of_openings_is_gone_through_in_linear_time(opening: str, wrapper: str) -> None:
+    """Quadratic patterns would take minutes here; a linear one takes milliseconds."""
+    started = time.process_time()
+    find_blocks(wrapper.format(opening * (200_000 // len(opening))))
+    assert time.process_time() - started < 2

@@ -54,21 +54,32 @@ def _re(text: str) -> re.Pattern[str]:
     return re.compile(text, re.DOTALL)
 
 
+def _up_to(barrier: str) -> str:
+    """As little as possible, never past `barrier`: a text full of openings without an end is then gone through only once."""
+    return rf"(?:(?!{barrier}).)*?"
+
+
+_IN_SKILL = _up_to("<skill>")
 _XML_SKILL = _re(
-    r"<skill>\s*<name>(?P<name>.*?)</name>\s*<description>.*?</description>\s*<location>.*?</location>\s*</skill>"
+    rf"<skill>\s*+(?><name>(?P<name>{_IN_SKILL})</name>)\s*+(?><description>{_IN_SKILL}</description>)\s*+"
+    rf"(?><location>{_IN_SKILL}</location>)\s*+</skill>"
 )
 _LISTED_SKILL = _re(r"(?m:^)- (?P<name>[\w:.@/-]+)(?:: .*?)?(?=\n- [\w:.@/-]+(?::|\n|\Z)|\Z)")
+_XML_INDEX = rf"<available_skills>{_up_to('<available_skills>')}</available_skills>"
 _WHOLE = _re(r"\A.+\Z")
 
 LAYOUTS: tuple[Layout, ...] = (
     Layout(
         "pi", "1.6.0", "context", "<project_context>",
-        _re(r"<project_context>\n.*?\n</project_context>"),
-        _re(r'<project_instructions path="(?P<path>[^"]*)">\n(?P<body>.*?)\n</project_instructions>'),
+        _re(rf"<project_context>\n{_up_to('<project_context>')}\n</project_context>"),
+        _re(
+            r'<project_instructions path="(?P<path>[^"]*)">\n'
+            rf"(?P<body>{_up_to('<project_instructions ')})\n</project_instructions>"
+        ),
     ),
     Layout(
-        "pi", "1.6.0", "skills", "<available_skills>",
-        _re(r"<skills>\n.*?<available_skills>.*?</available_skills>\n</skills>"), _XML_SKILL,
+        "pi", "1.6.0", "skills", "<skills>",
+        _re(rf"<skills>\n{_up_to('<skills>')}{_XML_INDEX}\n</skills>"), _XML_SKILL,
     ),
     Layout(
         "pi", "0.74.2", "context", "# Project Context\n\nProject-specific instructions and guidelines:",
@@ -83,26 +94,26 @@ LAYOUTS: tuple[Layout, ...] = (
         "pi", "0.74.2", "skills", "The following skills provide specialized instructions for specific tasks.",
         _re(
             r"The following skills provide specialized instructions for specific tasks\.\n"
-            r"(?:[^\n]+\n)*\n<available_skills>.*?</available_skills>"
+            rf"(?:(?!The following skills)[^\n]+\n)*+\n{_XML_INDEX}"
         ),
         _XML_SKILL,
     ),
     # The compact list and the bare index of the accounting specification, section 2.
     Layout(
-        "pi", "2026-09", "skills", "_skills>",
-        _re(r"<codex_skills>\n.*?\n</codex_skills>"), _LISTED_SKILL,
+        "pi", "2026-09", "skills", "<codex_skills>",
+        _re(rf"<codex_skills>\n{_up_to('<codex_skills>')}\n</codex_skills>"), _LISTED_SKILL,
     ),
     Layout(
         "pi", "2026-09", "skills", "<skill_catalog>",
-        _re(r"<skill_catalog>\n.*?\n</skill_catalog>"), _LISTED_SKILL,
+        _re(rf"<skill_catalog>\n{_up_to('<skill_catalog>')}\n</skill_catalog>"), _LISTED_SKILL,
     ),
-    Layout(
-        "pi", "2026-09", "skills", "<available_skills>",
-        _re(r"<available_skills>.*?</available_skills>"), _XML_SKILL,
-    ),
+    Layout("pi", "2026-09", "skills", "<available_skills>", _re(_XML_INDEX), _XML_SKILL),
     Layout(
         "claude-code", "2.1.332", "context", "Codebase and user instructions are shown below.",
-        _re(r"<system-reminder>\nCodebase and user instructions are shown below\..*?\n</system-reminder>"),
+        _re(
+            r"<system-reminder>\nCodebase and user instructions are shown below\."
+            rf"{_up_to('<system-reminder>.Codebase and user')}\n</system-reminder>"
+        ),
         _re(
             r"\n\nContents of (?P<path>[^\n]+) \([^()\n]*\):\n\n(?P<body>.*?)"
             r"(?=\n\nContents of [^\n]+ \([^()\n]*\):\n\n|\n</system-reminder>)"
@@ -110,8 +121,10 @@ LAYOUTS: tuple[Layout, ...] = (
     ),
     Layout(
         "claude-code", "2.1.332", "context", "<system-reminder>\nContents of ",
-        _re(r"<system-reminder>\nContents of [^\n]+:\n\n.*?\n\n?</system-reminder>"),
-        _re(r"<system-reminder>\nContents of (?P<path>[^\n]+):\n\n(?P<body>.*?)\n\n?</system-reminder>"),
+        _re(
+            rf"<system-reminder>\nContents of [^\n]+:\n\n{_up_to('<system-reminder>.Contents of ')}\n\n?</system-reminder>"
+        ),
+        _re(r"\A<system-reminder>\nContents of (?P<path>[^\n]+):\n\n(?P<body>.*?)\n\n?</system-reminder>"),
     ),
     Layout(
         "claude-code", "2.1.332", "skills", "The following skills are available for use with the Skill tool:",
@@ -125,9 +138,12 @@ LAYOUTS: tuple[Layout, ...] = (
     Layout("claude-code", "2.1.126", "context", "", _WHOLE, _WHOLE, user_name="nested memory", part="nested_memory"),
     Layout(
         "codex", "0.171.0", "context", "# AGENTS.md instructions",
-        _re(r"# AGENTS\.md instructions(?: for (?P<path>[^\n]+))?\n\n<INSTRUCTIONS>\n.*?\n</INSTRUCTIONS>"),
         _re(
-            r"<INSTRUCTIONS>\n(?P<user>.*?)(?=\n\n--- project-doc ---\n\n)"
+            r"# AGENTS\.md instructions(?: for (?P<path>[^\n]+))?\n\n<INSTRUCTIONS>\n"
+            rf"{_up_to('# AGENTS.md instructions')}\n</INSTRUCTIONS>"
+        ),
+        _re(
+            rf"<INSTRUCTIONS>\n(?P<user>{_up_to('<INSTRUCTIONS>')})(?=\n\n--- project-doc ---\n\n)"
             r"|(?:<INSTRUCTIONS>\n|\n\n--- project-doc ---\n\n)(?P<body>.*?)(?=\n</INSTRUCTIONS>)"
         ),
         name="AGENTS.md",
@@ -135,8 +151,8 @@ LAYOUTS: tuple[Layout, ...] = (
     ),
     Layout(
         "codex", "0.171.0", "skills", "<skills_instructions>",
-        _re(r"<skills_instructions>\n.*?\n</skills_instructions>"),
-        _re(r"(?m:^)- (?P<name>[^\n:]+(?::[^\n: ]+)*): .*? \(file: [^)\n]+\)(?m:$)"),
+        _re(rf"<skills_instructions>\n{_up_to('<skills_instructions>')}\n</skills_instructions>"),
+        _re(rf"(?m:^)- (?P<name>[^\n:]+(?::[^\n: ]+)*+): {_up_to('.- ')} \(file: [^)\n]+\)(?m:$)"),
     ),
     Layout(
         "opencode", "1.18.33", "context", "Instructions from: ",
@@ -150,23 +166,26 @@ LAYOUTS: tuple[Layout, ...] = (
         "opencode", "1.18.33", "skills", "Skills provide specialized instructions and workflows for specific tasks.",
         _re(
             r"Skills provide specialized instructions and workflows for specific tasks\.\n"
-            r"(?:[^\n]+\n)*<available_skills>.*?</available_skills>"
+            rf"(?:(?!Skills provide|<available_skills>)[^\n]+\n)*+{_XML_INDEX}"
         ),
         _XML_SKILL,
     ),
     Layout(
         "gemini-cli", "0.61.0", "context", "<loaded_context>",
-        _re(r"<loaded_context>\n.*?\n</loaded_context>"),
-        _re(r"--- Context from: (?P<path>[^\n]+?) ---\n(?P<body>.*?)\n--- End of Context from: (?P=path) ---"),
+        _re(rf"<loaded_context>\n{_up_to('<loaded_context>')}\n</loaded_context>"),
+        _re(
+            rf"--- Context from: (?P<path>[^\n]+?) ---\n(?P<body>{_up_to('--- Context from: ')})"
+            r"\n--- End of Context from: (?P=path) ---"
+        ),
     ),
     Layout(
         "gemini-cli", "0.61.0", "skills", "# Available Agent Skills",
-        _re(r"# Available Agent Skills\n\n(?:[^\n]+\n+)?<available_skills>\n.*?</available_skills>"), _XML_SKILL,
+        _re(rf"# Available Agent Skills\n\n(?:[^\n]+\n+)?+{_XML_INDEX}"), _XML_SKILL,
     ),
     Layout(
         "aider", "0.86.2", "context", "Here are some READ ONLY files, provided for your reference.",
         _re(r"\AHere are some READ ONLY files, provided for your reference\.\n.*"),
-        _re(r"(?m:^)(?P<path>[^\n`]+)\n(?P<fence>`{3,})\n(?P<body>.*?)\n(?P=fence)\n"),
+        _re(r"(?m:^)(?P<path>[^\n`]+)\n(?P<fence>`{3,9}+)\n(?P<body>.*?)\n(?P=fence)\n"),
     ),
 )  # fmt: skip
 """Rows in the order in which they are tried; of two that overlap, the one that begins first wins, then the earlier row."""
