@@ -207,3 +207,43 @@ def restyled(draw: st.DrawFn, message: dict[str, Any], dialect: Dialect) -> dict
         alone = len(content) == 1 and draw(st.booleans())
         changed["content"] = content[0]["text"] if alone else marked
     return {key: changed[key] for key in draw(st.permutations(list(changed)))}
+
+
+_SPLICES = st.sampled_from(
+    [
+        b',{"role":"user"}',
+        b",[[1]]",
+        b', "\\ud800"',
+        b"5",
+        b"[",
+        b"]",
+        b'"',
+        b"}",
+        b" ",
+        b"\xff",
+        b",",
+        b'],"tools":[{"t":1}',
+    ],
+)
+
+
+@given(data=st.data(), dialect=dialects)
+@settings(relaxed, max_examples=100)
+def test_extending_an_earlier_request_is_the_same_as_parsing_it_whole(data: st.DataObject, dialect: Dialect) -> None:
+    """The next turn in all shapes: messages added or changed at the end, other members changed, or no JSON at all."""
+    previous = parsed(data, dialect)
+    assume(previous.messages)
+    last = previous.messages[-1].start + len(previous.messages[-1].raw)
+    body = previous.body
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.one_of(st.just(last), st.integers(last - 4, len(body)), st.integers(0, len(body))))
+        cut_off = data.draw(st.integers(0, 3))
+        body = body[:place] + data.draw(_SPLICES) + body[place + cut_off :]
+    assert _outcome(body, dialect, previous) == _outcome(body, dialect, None)
+
+
+def _outcome(body: bytes, dialect: Dialect, previous: Conversation | None) -> Conversation | str:
+    try:
+        return parse_request(body, dialect, previous=previous)
+    except RequestError as error:
+        return error.message

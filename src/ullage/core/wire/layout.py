@@ -82,11 +82,6 @@ def holders(body: bytes, found: Sequence[Member], layout: Layout, kind: SliceKin
     return [(member, tree(body, member.value, member.end, layout)) for member in present]
 
 
-def message_spans(body: bytes, member: Member) -> list[Span]:
-    """The spans of the messages: elements of a list, or the whole value where the dialect allows one alone."""
-    return list_spans(body, member.value, member.end)
-
-
 def list_spans(body: bytes, start: int, end: int) -> list[Span]:
     """The elements of an array; any other value stands for a list of one, `null` for an empty one."""
     if _is(body, start) == "[":
