@@ -8,7 +8,7 @@ the median over the payloads of section 23 that concern it, never a single paylo
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -339,7 +339,7 @@ FAMILIES: tuple[Family, ...] = (*_CLAUDE_ROWS, *_OTHER_ROWS, *_OPENAI_ROWS, *_GE
 """All rows in the order in which they are tried."""
 
 
-@cache
+@lru_cache(maxsize=1024)
 def find_family(provider: str | None, dialect: str | None, model: str | None) -> Family:
     """The first row that fits, else `UNKNOWN_FAMILY`. Names are compared in lower case."""
     provider, model = (provider or "").lower(), (model or "").lower()
