@@ -19,6 +19,11 @@ else:
 # A small body can decode to a very large one; nothing we need lies behind this.
 DECODED_LIMIT_BYTES = 512 * 1024 * 1024
 
+# Encoded bytes are decoded in pieces: a bomb is noticed before it is large, and many small members are not copied each time.
+_PIECE_BYTES = 64 * 1024
+
+_GZIP_START = b"\x1f"
+
 
 class Decoder(Protocol):
     """Takes encoded bytes in pieces, gives decoded ones. Raises `ValueError` for bytes that are not what they claim."""
@@ -50,12 +55,17 @@ class _Chain:
     def __call__(self, chunk: bytes) -> bytes:
         if not self._steps:
             return chunk
+        return b"".join(
+            self._decode(chunk[start : start + _PIECE_BYTES]) for start in range(0, len(chunk), _PIECE_BYTES)
+        )
+
+    def _decode(self, piece: bytes) -> bytes:
         for step in self._steps:
-            chunk = step(chunk)
-        self._decoded += len(chunk)
+            piece = step(piece)
+        self._decoded += len(piece)
         if self._decoded > DECODED_LIMIT_BYTES:
             raise ValueError("the decoded body is too large")
-        return chunk
+        return piece
 
 
 def _zlib_step(window_bits: int) -> Callable[[bytes], bytes]:
@@ -66,6 +76,26 @@ def _zlib_step(window_bits: int) -> Callable[[bytes], bytes]:
             return decoder.decompress(chunk, DECODED_LIMIT_BYTES)
         except zlib.error as error:
             raise ValueError(str(error)) from error
+
+    return step
+
+
+def _gzip_step() -> Callable[[bytes], bytes]:
+    """Members may follow one another (RFC 1952, section 2.2); what follows and is none is padding."""
+    decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
+
+    def step(chunk: bytes) -> bytes:
+        nonlocal decoder
+        parts = []
+        try:
+            while chunk and not (decoder.eof and chunk[:1] != _GZIP_START):
+                if decoder.eof:
+                    decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
+                parts.append(decoder.decompress(chunk, DECODED_LIMIT_BYTES))
+                chunk = decoder.unused_data
+        except zlib.error as error:
+            raise ValueError(str(error)) from error
+        return b"".join(parts)
 
     return step
 
@@ -117,8 +147,8 @@ def _zstd_step() -> Callable[[bytes], bytes]:
 
 
 _KNOWN: dict[str, Callable[[], Callable[[bytes], bytes]]] = {
-    "gzip": lambda: _zlib_step(16 + zlib.MAX_WBITS),
-    "x-gzip": lambda: _zlib_step(16 + zlib.MAX_WBITS),
+    "gzip": _gzip_step,
+    "x-gzip": _gzip_step,
     "deflate": _deflate_step,
     "br": _brotli_step,
     "zstd": _zstd_step,
