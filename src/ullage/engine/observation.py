@@ -214,7 +214,7 @@ class Reader:
             identity=caller.identity or "fingerprint",
             agent=caller.agent,
             parent=known.parent if known is not None else parent or _parent_session(caller),
-            started_ms=known.started_ms if known is not None else exchange.created_ms,
+            started_ms=min(exchange.created_ms, known.started_ms if known is not None else exchange.created_ms),
             last_ms=max(exchange.created_ms, known.last_ms if known is not None else 0),
             calls=(known.calls if known is not None else 0) + 1,
             provider=provider_of(exchange.root),
@@ -298,6 +298,7 @@ def _happenings(observation: Observation, known: SessionRecord | None) -> list[t
         events.append((kinship.relation, details if kinship.parent is None else {**details, "parent": kinship.parent}))
     if observation.caller.kind == "compaction":
         events.append(("compaction", {"messages": observation.messages}))
-    elif known is not None and kinship is not None and known.model != observation.model:
+    # A title may have come first, by a smaller model: only a request of the conversation itself leaves a tip.
+    elif kinship is not None and known is not None and known.tip is not None and known.model != observation.model:
         events.append(("model_switch", {"from": known.model, "to": observation.model}))
     return events
