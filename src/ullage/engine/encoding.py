@@ -73,7 +73,7 @@ def _zlib_step(window_bits: int) -> Callable[[bytes], bytes]:
 
     def step(chunk: bytes) -> bytes:
         try:
-            return decoder.decompress(chunk, DECODED_LIMIT_BYTES)
+            return decoder.decompress(chunk, DECODED_LIMIT_BYTES + 1)
         except zlib.error as error:
             raise ValueError(str(error)) from error
 
@@ -91,7 +91,7 @@ def _gzip_step() -> Callable[[bytes], bytes]:
             while chunk and not (decoder.eof and chunk[:1] != _GZIP_START):
                 if decoder.eof:
                     decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
-                parts.append(decoder.decompress(chunk, DECODED_LIMIT_BYTES))
+                parts.append(decoder.decompress(chunk, DECODED_LIMIT_BYTES + 1))
                 chunk = decoder.unused_data
         except zlib.error as error:
             raise ValueError(str(error)) from error
