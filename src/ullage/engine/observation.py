@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -28,17 +29,21 @@ if TYPE_CHECKING:
 
     from .exchange import Exchange
 
+_log = logging.getLogger("ullage.engine")
+
 # Requests that belong to the user's own conversation; all other kinds are the client's helpers, guests in its session.
 _CONVERSATION = frozenset({"conversation", "subagent"})
 _SESSIONS = 2_000
 _RECALLED = 500
 
+_UNKNOWN = Caller(client="unknown")
+
 
 class Observation(Struct):
     """What is known of an exchange that is still open."""
 
-    caller: Caller
-    session: str
+    caller: Caller = _UNKNOWN
+    session: str = ""
     kinship: Kinship | None = None
     tip: Tip | None = None
     model: str | None = None
@@ -63,10 +68,9 @@ class Reader:
         self._genealogy = Genealogy()
         self._measuring = Measuring()
         self._sessions: dict[str, SessionRecord] = {}
-        self._recall_sessions()
 
-    def _recall_sessions(self) -> None:
-        """Sessions that are known by their messages alone go on after a restart."""
+    def recall_sessions(self) -> None:
+        """Takes up the sessions of earlier runs that are known by their messages alone. May wait for the database."""
         with contextlib.suppress(StoreError):  # they begin anew then; the store says itself what is wrong with it
             self._recall(self._store.sessions(limit=_RECALLED))
 
@@ -77,18 +81,12 @@ class Reader:
 
     def begin(self, exchange: Exchange, body: bytes | None) -> Observation:
         """Reads the request. A body that cannot be read is recorded as `unparsed`, never refused."""
-        conversation = self._parse(exchange, body) if body is not None else None
         endpoint = exchange.endpoint
-        caller = recognise(exchange.headers, endpoint.path, conversation)
-        observation = Observation(
-            caller=caller,
-            session=_own_session(caller),
-            model=endpoint.model,
-            stream=bool(endpoint.stream),
-            unparsed=body is not None and conversation is None,
-        )
-        if conversation is not None:
-            self._read_conversation(observation, exchange, conversation)
+        observation = Observation(model=endpoint.model, stream=bool(endpoint.stream))
+        try:
+            self._read_request(observation, exchange, body)
+        except Exception:  # noqa: BLE001 - a fault of ours costs what is not read yet, never the record
+            _tell_fault(exchange)
         return observation
 
     def feed(self, observation: Observation, exchange: Exchange, chunks: Sequence[bytes]) -> None:
@@ -103,6 +101,9 @@ class Reader:
         except ValueError:
             observation.unreadable = True
             exchange.warnings.append("answer_encoding_unreadable")
+        except Exception:  # noqa: BLE001 - as above
+            observation.unreadable = True
+            _tell_fault(exchange)
 
     def finish(self, observation: Observation, exchange: Exchange) -> None:
         """Writes the records of an exchange that is over."""
@@ -122,6 +123,14 @@ class Reader:
         meter = self._meter(exchange, conversation.model, caller)
         measures = self._measuring.measure(conversation, meter)
         return assemble(meter, **measures._asdict(), options=read_options(conversation)).total.tokens
+
+    def _read_request(self, observation: Observation, exchange: Exchange, body: bytes | None) -> None:
+        conversation = self._parse(exchange, body) if body is not None else None
+        observation.unparsed = body is not None and conversation is None
+        observation.caller = recognise(exchange.headers, exchange.endpoint.path, conversation)
+        observation.session = _own_session(observation.caller)
+        if conversation is not None:
+            self._read_conversation(observation, exchange, conversation)
 
     def _parse(self, exchange: Exchange, body: bytes) -> Conversation | None:
         endpoint = exchange.endpoint
@@ -198,9 +207,13 @@ class Reader:
     def _breakdown(self, observation: Observation, exchange: Exchange, usage: Usage | None) -> Breakdown | None:
         if observation.meter is None or observation.measures is None:
             return None
-        breakdown = assemble(
-            observation.meter, **observation.measures._asdict(), usage=usage, options=observation.options
-        )
+        try:
+            breakdown = assemble(
+                observation.meter, **observation.measures._asdict(), usage=usage, options=observation.options
+            )
+        except Exception:  # noqa: BLE001 - as above
+            _tell_fault(exchange)
+            return None
         return replace(breakdown, source=f"call:{exchange.id}", session=observation.session or None)
 
     def _record_session(self, observation: Observation, exchange: Exchange) -> None:
@@ -241,6 +254,11 @@ class Reader:
         self._sessions[record.id] = record
         if len(self._sessions) > _SESSIONS:
             del self._sessions[next(iter(self._sessions))]
+
+
+def _tell_fault(exchange: Exchange) -> None:
+    _log.exception("The request %s could not be accounted for.", exchange.id)
+    exchange.warnings.append("accounting_failed")
 
 
 def _plain_tip(tip: Tip | None, known: SessionRecord | None) -> dict[str, Any] | None:

@@ -40,8 +40,10 @@ class Observer:
         self._open: dict[str, Observation] = {}
         self._queue_bytes = settings.queue_bytes
         self._waiting_bytes = 0
+        self._closing = False
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="ullage-observer", daemon=True)
+        self._queue.put(self._reader.recall_sessions)
         self._thread.start()
 
     def read_request(self, exchange: Exchange) -> None:
@@ -62,7 +64,7 @@ class Observer:
     def count(self, exchange: Exchange, body: bytes) -> Future[int | None]:
         """Estimates a request for a client that asked for a count."""
         future: Future[int | None] = Future()
-        self._queue.put(lambda: future.set_result(self._reader.count(exchange, body)))
+        self._queue.put(lambda: self._count(exchange, body, future))
         return future
 
     def flush(self, timeout_s: float) -> bool:
@@ -73,6 +75,7 @@ class Observer:
 
     def close(self) -> None:
         """Does what is waiting, then ends the thread."""
+        self._closing = True
         self._queue.put(None)
         self._thread.join(timeout=30)
 
@@ -97,7 +100,7 @@ class Observer:
                 job()
             except Exception:  # noqa: BLE001 - outermost loop of the thread: one bad exchange must not end it
                 _log.exception("an exchange could not be observed")
-            if self._queue.qsize() < _BACKLOG:
+            if self._queue.qsize() < _BACKLOG and not self._closing:
                 # As long a rest as the work took: a relay that became ready meanwhile finds the interpreter free.
                 time.sleep(time.perf_counter() - started)
 
@@ -114,6 +117,15 @@ class Observer:
         observation = self._open.get(exchange.id)
         if observation is not None:
             self._reader.feed(observation, exchange, chunks)
+
+    def _count(self, exchange: Exchange, body: bytes, future: Future[int | None]) -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        tokens = None
+        try:
+            tokens = self._reader.count(exchange, body)
+        finally:
+            future.set_result(tokens)
 
     def _finish(self, exchange: Exchange) -> None:
         observation = self._open.pop(exchange.id, None)
