@@ -1,0 +1,78 @@
+"""What was counted once is not read again, however often a client sends it (design: work is proportional to what is new)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.engine.observing import Bench, asked, recorded
+from ullage.core.accounting import make_meter
+from ullage.core.wire import DIALECTS, Dialect, parse_request
+from ullage.engine import measuring
+from ullage.engine.measuring import Measuring
+from ullage.testing import make_request, make_tools, make_turns
+
+READERS = ("read_system", "read_tool", "read_message", "canonical_hash")
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each reader of slices was called."""
+    counter: Counter[str] = Counter()
+    for name in READERS:
+        original = getattr(measuring, name)
+
+        def counting(*arguments: Any, name: str = name, original: Any = original) -> Any:
+            counter[name] += 1
+            return original(*arguments)
+
+        monkeypatch.setattr(measuring, name, counting)
+    return counter
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_request_with_one_new_message_reads_that_message_alone(dialect: Dialect, reads: Counter[str]) -> None:
+    turns = make_turns(41, 200)
+    with Bench() as bench:
+        for count in (39, 41):
+            request = make_request(dialect, turns=turns[:count], tools=make_tools(12), system="Be brief.")
+            bench.ask(asked(request.path, request.body))
+            first = count == 39
+            assert reads["read_message"] == (39 + (dialect == "openai-chat") if first else 2)
+            assert reads["canonical_hash"] == reads["read_message"]
+            assert reads["read_tool"] == (12 if first else 0)
+            assert reads["read_system"] == (0 if dialect == "openai-chat" or not first else 1)
+            reads.clear()
+
+
+def test_a_real_client_pays_for_what_it_changed_alone(reads: Counter[str]) -> None:
+    first, tool_result = recorded("claude-code-2.1.332", "first", "tool-result")
+    with Bench() as bench:
+        bench.ask(first)
+        reads.clear()
+        bench.ask(tool_result)
+    # The system message went from a list to a string; call and result are new.
+    assert reads["read_message"] <= 4
+    assert reads["read_tool"] == 0
+
+
+def test_the_same_slice_is_counted_anew_for_another_meter(reads: Counter[str]) -> None:
+    body = make_request("anthropic", turns=make_turns(3, 50)).body
+    conversation = parse_request(body, "anthropic")
+    measured = Measuring()
+    for model in ("claude-opus-4-8", "claude-opus-4-8", "gpt-5.5"):
+        meter = make_meter(dialect="anthropic", provider="anthropic", model=model, client=None)
+        measured.measure(conversation, meter)
+    assert reads["read_message"] == 6
+
+
+def test_measures_are_the_same_from_memory_as_at_first_sight() -> None:
+    request = make_request("openai-responses", turns=make_turns(5, 300), tools=make_tools(3), system="Be brief.")
+    conversation = parse_request(request.body, "openai-responses")
+    meter = make_meter(dialect="openai-responses", provider="openai", model="gpt-5.5", client=None)
+    measured = Measuring()
+    first, again = measured.measure(conversation, meter), measured.measure(conversation, meter)
+    assert first == again == Measuring().measure(conversation, meter)
+    assert [len(part) for part in first] == [1, 3, 5]
