@@ -37,9 +37,9 @@ numbers = st.one_of(
 scalars = st.one_of(st.sampled_from(["null", "true", "false"]), numbers, strings)
 
 
-def arrays(element: st.SearchStrategy[str], *, max_size: int = 4) -> st.SearchStrategy[str]:
+def arrays(element: st.SearchStrategy[str], *, min_size: int = 0, max_size: int = 4) -> st.SearchStrategy[str]:
     """JSON texts of arrays, with white space anywhere."""
-    items = st.lists(st.tuples(spaces, element, spaces).map("".join), max_size=max_size)
+    items = st.lists(st.tuples(spaces, element, spaces).map("".join), min_size=min_size, max_size=max_size)
     return st.tuples(items, spaces).map(lambda pair: "[" + (",".join(pair[0]) or pair[1]) + "]")
 
 
@@ -154,8 +154,11 @@ _OTHER_KEYS = {
 
 
 @st.composite
-def requests(draw: st.DrawFn, dialect: str) -> bytes:
-    """Bodies of a dialect: valid JSON objects with lists where the slices lie, and anything else beside them."""
+def requests(draw: st.DrawFn, dialect: str, *, having: str | None = None) -> bytes:
+    """Bodies of a dialect: valid JSON objects with lists where the slices lie, and anything else beside them.
+
+    `having` is `messages` for a body with at least one message in a list, `model` for one that names a model.
+    """
     lists = st.one_of(arrays(values, max_size=6), values)
     declarations = objects(st.just('"functionDeclarations"'), arrays(values), max_size=1)
     members = [
@@ -165,6 +168,12 @@ def requests(draw: st.DrawFn, dialect: str) -> bytes:
         (keys, values),
     ]
     chosen = draw(st.lists(st.sampled_from(members), max_size=7))
+    if having == "messages":
+        one_list = (members[0][0], arrays(values, min_size=1, max_size=6))
+        chosen = [member for member in chosen if member is not members[0]]
+        chosen.insert(draw(st.integers(0, len(chosen))), one_list)
+    elif having == "model":
+        chosen.append(members[-2])
     texts = []
     for key, value in chosen:
         before, after, around = draw(spaces), draw(spaces), draw(spaces)

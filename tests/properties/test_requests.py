@@ -26,8 +26,8 @@ relaxed = settings(
 )
 
 
-def parsed(data: st.DataObject, dialect: Dialect) -> Conversation:
-    return parse_request(data.draw(requests(dialect)), dialect)
+def parsed(data: st.DataObject, dialect: Dialect, having: str | None = None) -> Conversation:
+    return parse_request(data.draw(requests(dialect, having=having)), dialect)
 
 
 def pairs(body: bytes) -> list[tuple[str, Any]]:
@@ -78,8 +78,7 @@ def test_any_selection_is_valid_json_of_the_kept_bytes(data: st.DataObject, dial
 @given(data=st.data(), dialect=dialects)
 @relaxed
 def test_a_selection_of_messages_leaves_every_other_member_alone(data: st.DataObject, dialect: Dialect) -> None:
-    conversation = parsed(data, dialect)
-    assume(conversation.messages and conversation.members[0].start < conversation.messages[0].start)
+    conversation = parsed(data, dialect, "messages")
     kept = sorted(data.draw(st.sets(st.sampled_from(range(len(conversation.messages))))))
     before, after = pairs(conversation.body), pairs(render(conversation, messages=kept))
     assert [key for key, _ in before] == [key for key, _ in after]
@@ -89,9 +88,8 @@ def test_a_selection_of_messages_leaves_every_other_member_alone(data: st.DataOb
 @given(data=st.data(), dialect=dialects)
 @relaxed
 def test_another_model_changes_nothing_but_the_model(data: st.DataObject, dialect: Dialect) -> None:
-    conversation = parsed(data, dialect)
+    conversation = parsed(data, dialect, "model")
     named = [member for member in conversation.members if member.key == "model"]
-    assume(named and conversation.model != "other/model")
     body = render(conversation, model="other/model")
     assert body == b"".join(
         (conversation.body[: named[-1].value], b'"other/model"', conversation.body[named[-1].end :])
@@ -231,8 +229,8 @@ _SPLICES = st.sampled_from(
 @settings(relaxed, max_examples=100)
 def test_extending_an_earlier_request_is_the_same_as_parsing_it_whole(data: st.DataObject, dialect: Dialect) -> None:
     """The next turn in all shapes: messages added or changed at the end, other members changed, or no JSON at all."""
-    previous = parsed(data, dialect)
-    assume(previous.messages)
+    previous = parsed(data, dialect, "messages")
+    assume(previous.messages)  # a member of the same name, written with escapes, may have replaced them
     last = previous.messages[-1].start + len(previous.messages[-1].raw)
     body = previous.body
     for _ in range(data.draw(st.integers(1, 3))):

@@ -70,6 +70,22 @@ def test_what_does_not_go_on_is_parsed_whole(previous: bytes, following: bytes) 
     assert extended(previous, following) is None
 
 
+def test_tools_behind_the_messages_that_are_gone_are_gone() -> None:
+    previous = json.dumps({"messages": MESSAGES, "tools": TOOLS}).encode()
+    assert extended(previous, json.dumps({"messages": [*MESSAGES, 1]}).encode()).tools == ()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("rest", [b', "\xff"]}', b',"a]}', b"]} x", b"]"])
+def test_a_rest_that_is_no_json_is_refused_like_the_whole(rest: bytes) -> None:
+    previous = parse_request(body(MESSAGES), "anthropic")
+    following = body(MESSAGES)[:-2] + rest
+    with pytest.raises(RequestError) as whole:
+        parse_request(following, "anthropic")
+    with pytest.raises(RequestError) as refused:
+        parse_request(following, "anthropic", previous=previous)
+    assert refused.value.message == whole.value.message
+
+
 def test_another_dialect_is_parsed_whole() -> None:
     previous = parse_request(body(MESSAGES), "anthropic")
     following = body([*MESSAGES, 1])
@@ -83,3 +99,10 @@ def test_a_rest_that_nests_too_deep_is_refused() -> None:
         deep = [deep]
     with pytest.raises(RequestError, match="nests deeper"):
         parse_request(body([*MESSAGES, deep]), "anthropic", previous=previous)
+
+
+def test_a_wrapped_request_is_parsed_whole_so_that_a_missing_brace_is_seen() -> None:
+    previous = parse_request(b'{"generateContentRequest":{"contents":[{"parts":[]}]}}', "gemini")
+    assert len(previous.messages) == 1
+    with pytest.raises(RequestError):
+        parse_request(b'{"generateContentRequest":{"contents":[{"parts":[]}]}', "gemini", previous=previous)

@@ -68,6 +68,15 @@ def nested(depth: int) -> bytes:
         ),
         (
             "gemini",
+            b'{"tools":[{"functionDeclarations":[{"name":"f"}],"function_declarations":[{"name":"g"}]}]}',
+            {
+                "system": [],
+                "tools": [b'{"functionDeclarations":[{"name":"f"}],"function_declarations":[{"name":"g"}]}'],
+                "messages": [],
+            },
+        ),
+        (
+            "gemini",
             b'{"generateContentRequest":{"contents":[{"parts":[{"text":"a"}]}],"model":"models/x"}}',
             {"system": [], "tools": [], "messages": [b'{"parts":[{"text":"a"}]}']},
         ),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 import pytest
 
@@ -60,6 +61,16 @@ def test_an_event_over_the_limit_is_dropped_and_counted_and_the_next_is_read(siz
     found = [event for start in range(0, len(stream), size) for event in decoder.feed(stream[start : start + size])]
     assert found == [event("next")]
     assert decoder.dropped == 1
+
+
+def test_a_line_without_end_takes_no_memory_beyond_the_limit() -> None:
+    decoder = SSEDecoder(limit_bytes=100_000)
+    tracemalloc.start()
+    for _ in range(100):
+        decoder.feed(b"x" * 50_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 500_000
 
 
 def test_an_event_of_many_lines_is_bounded_too() -> None:

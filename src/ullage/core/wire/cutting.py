@@ -14,7 +14,7 @@ from .layout import LAYOUTS, Layout, holders
 from .slicing import DEPTH_LIMIT, Span, find_member, nests_deeper
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 _KINDS: tuple[SliceKind, ...] = ("system", "tool", "message")
 _SEEDS = {(dialect, kind): xxh3_64_intdigest(f"{dialect}/{kind}".encode()) for dialect in DIALECTS for kind in _KINDS}
@@ -39,11 +39,12 @@ def cut_held(body: bytes, dialect: Dialect, kind: SliceKind, members: Sequence[M
     return cut(body, dialect, kind, [span for _, node in trees for span in node.leaves()])
 
 
-def check_depth(body: bytes, members: Sequence[Member], messages: Sequence[Span]) -> None:
+def check_depth(body: bytes, members: Iterable[Member], messages: Iterable[Slice]) -> None:
     """Raises `RequestError` if one of the members or one of the messages nests too deep."""
-    values = [(member.value, member.end) for member in members]
-    if nests_deeper(body, values, DEPTH_LIMIT - _LEVELS_ABOVE_MEMBER) or nests_deeper(
-        body, messages, DEPTH_LIMIT - _LEVELS_ABOVE_ELEMENT
+    values = (body[member.value : member.end] for member in members)
+    elements = (piece.raw for piece in messages)
+    if nests_deeper(values, DEPTH_LIMIT - _LEVELS_ABOVE_MEMBER) or nests_deeper(
+        elements, DEPTH_LIMIT - _LEVELS_ABOVE_ELEMENT
     ):
         raise too_deep()
 

@@ -60,7 +60,7 @@ def extend(
     later = tuple(_moved(member, shift) for member in rest[1:])
     if any(member.key == holder.key for member in later):
         return None
-    fresh = [(begin + shift, end + shift) for begin, end in spans]
+    fresh = cut(body, dialect, "message", [(begin + shift, end + shift) for begin, end in spans], first=shared)
     check_depth(body, later, fresh)
     before = previous.members[: previous.members.index(holder)]
     grown = msgspec.structs.replace(holder, end=rest[0].end + shift)
@@ -70,7 +70,7 @@ def extend(
         (*before, grown, *later),
         system=_held(previous, body, "system", before, later),
         tools=_held(previous, body, "tool", before, later),
-        messages=(*previous.messages[:shared], *cut(body, dialect, "message", fresh, first=shared)),
+        messages=(*previous.messages[:shared], *fresh),
         path_model=path_model,
         path_stream=path_stream,
     )

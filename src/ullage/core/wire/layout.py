@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from .slicing import Span, elements, find_member, members
+from .slicing import Span, elements, find_member, members, members_and_elements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,8 +60,18 @@ class Node(Struct, frozen=True):
         return [span for child in self.children for span in child.leaves()]
 
 
-def root_members(body: bytes, start: int, layout: Layout) -> tuple[Member, ...]:
-    """The members of the object that holds the conversation: the top level, or the one that `wrapper` names."""
+def members_and_messages(body: bytes, start: int, layout: Layout) -> tuple[tuple[Member, ...], list[Span]]:
+    """The members of the object that holds the conversation (the top level, or what `wrapper` names), and the messages' spans."""
+    for key in layout.messages:
+        found = members_and_elements(body, start, key)
+        if found is not None:
+            return found
+    root = _root_members(body, start, layout)
+    holder = list_member(root, layout.messages)
+    return root, list_spans(body, holder.value, holder.end) if holder is not None else []
+
+
+def _root_members(body: bytes, start: int, layout: Layout) -> tuple[Member, ...]:
     top = members(body, start)
     wrapper = find_member(top, layout.wrapper) if layout.wrapper is not None else None
     if wrapper is None or _is(body, wrapper.value) != "{" or list_member(top, layout.messages) is not None:

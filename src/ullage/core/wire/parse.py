@@ -11,7 +11,7 @@ from ullage.core.errors import RequestError
 from .cutting import check_depth, conversation_of, cut, cut_held, too_deep
 from .extending import extend
 from .jsontext import BOM
-from .layout import LAYOUTS, list_member, list_spans, root_members
+from .layout import LAYOUTS, list_member, members_and_messages
 from .slicing import check_utf8
 
 if TYPE_CHECKING:
@@ -52,17 +52,17 @@ def parse_request(
 
 def _parse_whole(body: bytes, dialect: Dialect, path_model: str | None, path_stream: bool | None) -> Conversation:
     layout = LAYOUTS[dialect]
-    members = root_members(body, len(BOM) if body.startswith(BOM) else 0, layout)
+    members, spans = members_and_messages(body, len(BOM) if body.startswith(BOM) else 0, layout)
     holder = list_member(members, layout.messages)
-    messages = list_spans(body, holder.value, holder.end) if holder is not None else []
-    check_depth(body, [member for member in members if member is not holder], messages)
+    messages = cut(body, dialect, "message", spans)
+    check_depth(body, (member for member in members if member is not holder), messages)
     return conversation_of(
         body,
         dialect,
         members,
         system=cut_held(body, dialect, "system", members),
         tools=cut_held(body, dialect, "tool", members),
-        messages=cut(body, dialect, "message", messages),
+        messages=messages,
         path_model=path_model,
         path_stream=path_stream,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -12,11 +12,20 @@ from .jsontext import decode
 from .requests import anthropic, gemini, openai_chat, openai_responses
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from .conversation import Conversation, Dialect, Slice
 
-_READERS: dict[Dialect, ModuleType] = {
+
+class _Requests(Protocol):
+    """What the module of a dialect offers: values as decoded to nouns, never raising."""
+
+    def read_system(self, value: Any) -> str: ...
+
+    def read_message(self, value: Any) -> Message: ...
+
+    def read_tool(self, value: Any) -> ToolSpec: ...
+
+
+_READERS: dict[Dialect, _Requests] = {
     "openai-chat": openai_chat,
     "openai-responses": openai_responses,
     "anthropic": anthropic,
@@ -26,20 +35,17 @@ _READERS: dict[Dialect, ModuleType] = {
 
 def read_system(piece: Slice, dialect: Dialect) -> str:
     """The text of a system slice."""
-    text: str = _READERS[dialect].read_system(decode(piece.raw))
-    return text
+    return _READERS[dialect].read_system(decode(piece.raw))
 
 
 def read_tool(piece: Slice, dialect: Dialect) -> ToolSpec:
     """The definition in a tool slice; `wire` holds its bytes."""
-    tool: ToolSpec = _READERS[dialect].read_tool(decode(piece.raw))
-    return msgspec.structs.replace(tool, wire=piece.raw)
+    return msgspec.structs.replace(_READERS[dialect].read_tool(decode(piece.raw)), wire=piece.raw)
 
 
 def read_message(piece: Slice, dialect: Dialect) -> Message:
     """The message in a slice; a message with a tool result of the client has the role `tool` in every dialect."""
-    message: Message = _READERS[dialect].read_message(decode(piece.raw))
-    return message
+    return _READERS[dialect].read_message(decode(piece.raw))
 
 
 def read_context(conversation: Conversation) -> Context:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -13,7 +14,7 @@ from .conversation import Member
 from .jsontext import decode, mask_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 T = TypeVar("T")
 Span = tuple[int, int]
@@ -29,12 +30,12 @@ _SPACE = b" \t\n\r"
 _OPEN = re.compile(rb"[ \t\n\r]*\{[ \t\n\r]*")
 _KEY = re.compile(rb'[ \t\n\r]*("[^"\\]*(?:\\.[^"\\]*)*")[ \t\n\r]*:[ \t\n\r]*', re.DOTALL)
 _AFTER_VALUE = re.compile(rb"[ \t\n\r]*([,}])")
-_SEPARATOR = re.compile(rb"[ \t\n\r]*,?[ \t\n\r]*")
+_SEPARATOR = re.compile(rb"[ \t\n\r]*([,\]])[ \t\n\r]*")
+_COMMA = ord(",")
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]|[^"\[\]{},: \t\n\r]+', re.DOTALL)
 
-_NOT_OPENING = bytes(sorted(set(range(256)) - set(b"[{")))
+_NOT_OPENING = bytes(sorted(set(range(256)) - set(b"[{\0")))
 _PIECE_BYTES = 65_536
-_DEPTH_WINDOW_BYTES = 8_192
 
 
 def members(body: bytes, start: int = 0, end: int | None = None) -> tuple[Member, ...]:
@@ -65,16 +66,74 @@ def find_member(found: Sequence[Member], key: str) -> Member | None:
 def elements(body: bytes, start: int, end: int) -> list[Span]:
     """The spans of the elements of the array that fills `body[start:end]`. Raises `msgspec.DecodeError`."""
     values, text = _decode(_ARRAY, memoryview(body)[start:end])
-    spans = []
-    position = _skip_space(text, 1)
-    last = len(text) - 1
+    walked = _walk_array(text, 0, values)
+    assert walked is not None, "an array was decoded"
+    return [(start + begin, start + close) for begin, close in walked[0]]
+
+
+def members_and_elements(body: bytes, start: int, key: str) -> tuple[tuple[Member, ...], list[Span]] | None:
+    """The members of the object from `start` on, and the elements of the array under `key`, looking at its bytes once.
+
+    `None` where that is not straightforward: no such array, its name repeated or written with escapes, lone surrogates, or no
+    JSON at all. Then `members` and `elements` tell.
+    """
+    decoder, opening = _list_reader(key)
+    found = opening.search(body, start)
+    if found is None:
+        return None
+    try:
+        values = decoder.decode(memoryview(body)[start:]).values
+    except msgspec.DecodeError:
+        return None
+    value = found.end() - 1
+    walked = _walk_array(body, value, values)
+    if walked is None:
+        return None
+    spans, close = walked
+    # What was found by its name may lie elsewhere than what was decoded: so the bytes are compared, and the rest is read with
+    # an empty array in this place. If the name counts there, then these are its elements.
+    if not all(body.startswith(bytes(raw), begin) for raw, (begin, _) in zip(values, spans, strict=True)):
+        return None
+    rest = members(body[:value] + b"[]" + body[close:], start)
+    holder = find_member(rest, key)
+    if holder is None or holder.value != value:
+        return None
+    longer = close - holder.end
+    return tuple(member if member.end <= value else _stretched(member, value, longer) for member in rest), spans
+
+
+@cache
+def _list_reader(key: str) -> tuple[msgspec.json.Decoder[Any], re.Pattern[bytes]]:
+    """A decoder of the one member, and where it may begin."""
+    body = msgspec.defstruct("Body", [("values", list[Raw], [])], rename={"values": key})
+    return msgspec.json.Decoder(body), re.compile(rb'"' + key.encode() + rb'"[ \t\n\r]*:[ \t\n\r]*\[')
+
+
+def _walk_array(text: bytes | memoryview, start: int, values: list[Raw]) -> tuple[list[Span], int] | None:
+    """The spans of values of these lengths in the array that begins at `start`, and its end; `None` if they do not fit it."""
+    spans: list[Span] = []
+    position = _skip_space(text, start + 1)
+    end = len(text)
+    array_end = position + 1 if not values and text[position : position + 1] == b"]" else None
     for value in values:
         close = position + len(value)
-        spans.append((start + position, start + close))
-        position = close + 1
-        if position <= last and (text[close] in _SPACE or text[position] in _SPACE):
-            position = _skip_separator(text, close)
-    return spans
+        spans.append((position, close))
+        if close + 1 < end and text[close] == _COMMA and text[close + 1] not in _SPACE:
+            position = close + 1
+            continue
+        separator = _SEPARATOR.match(text, close)
+        if separator is None or array_end is not None:
+            return None
+        if separator[1] == b"]":
+            array_end = separator.end(1)
+        position = separator.end()
+    return (spans, array_end) if array_end is not None else None
+
+
+def _stretched(member: Member, value: int, longer: int) -> Member:
+    """A member at or behind the array at `value`, once the array is as long as it was."""
+    moved = 0 if member.value == value else longer
+    return Member(key=member.key, start=member.start + moved, value=member.value + moved, end=member.end + longer)
 
 
 def check_utf8(body: bytes) -> None:
@@ -87,40 +146,40 @@ def check_utf8(body: bytes) -> None:
     decoder.decode(b"", final=True)
 
 
-def nests_deeper(body: bytes, spans: Sequence[Span], limit: int) -> bool:
-    """Whether a value among the spans (in order, apart from each other) nests deeper than `limit`.
+def nests_deeper(texts: Iterable[bytes], limit: int) -> bool:
+    """Whether one of the JSON texts nests deeper than `limit`.
 
-    Most requests are settled by counting opening brackets a few kilobytes at a time: too few of them cannot nest too deep.
+    Most are settled by counting opening brackets, many texts at a time: too few of them cannot nest too deep.
     """
-    for window in _windows(spans):
-        if _openings(body[window[0][0] : window[-1][1]]) > limit and any(
-            _value_nests_deeper(body[start:end], limit) for start, end in window
-        ):
-            return True
-    return False
+    return any(
+        len(openings) > limit and _value_nests_deeper(text, limit)
+        for batch in _batches(texts)
+        for text, openings in zip(batch, _openings(batch), strict=True)
+    )
+
+
+def _batches(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
+    batch: list[bytes] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size > _PIECE_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _openings(texts: list[bytes]) -> list[bytes]:
+    """The opening brackets of each text, those inside strings too. A NUL cannot stand in JSON, so it may stand between texts."""
+    return b"\0".join(texts).translate(None, _NOT_OPENING).split(b"\0")
 
 
 def _value_nests_deeper(text: bytes, limit: int) -> bool:
-    if _openings(text) <= limit:
-        return False
     value = decode(text)
     # A container that was skipped but cannot be decoded is one that recursion gave up on.
     return _depth(value) > limit or (isinstance(value, str) and not text.startswith(b'"'))
-
-
-def _windows(spans: Sequence[Span]) -> Iterator[Sequence[Span]]:
-    """Neighbours among the spans whose whole extent is small; a span longer than that stands alone."""
-    first = 0
-    for index, (_, end) in enumerate(spans):
-        if index > first and end - spans[first][0] > _DEPTH_WINDOW_BYTES:
-            yield spans[first:index]
-            first = index
-    if first < len(spans):
-        yield spans[first:]
-
-
-def _openings(text: bytes) -> int:
-    return len(text.translate(None, _NOT_OPENING))
 
 
 def _depth(value: Any) -> int:
@@ -180,13 +239,7 @@ def _walk_value(text: memoryview, start: int) -> int:
     raise AssertionError("an object was decoded")
 
 
-def _skip_space(text: memoryview, position: int) -> int:
+def _skip_space(text: bytes | memoryview, position: int) -> int:
     while position < len(text) and text[position] in _SPACE:
         position += 1
     return position
-
-
-def _skip_separator(text: memoryview, position: int) -> int:
-    match = _SEPARATOR.match(text, position)
-    assert match is not None
-    return match.end()

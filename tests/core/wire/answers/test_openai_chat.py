@@ -110,6 +110,11 @@ def test_an_id_that_is_repeated_with_every_piece_is_one_call() -> None:
     assert calls(read_stream(stream, "openai-chat")) == [("a", "f", "{}")]
 
 
+def test_a_new_id_without_a_name_goes_on_with_the_call() -> None:
+    stream = plain(chunk(piece(0, id="a", name="f", arguments="{")), chunk(piece(0, id="b", arguments="}")))
+    assert [arguments for _, _, arguments in calls(read_stream(stream, "openai-chat"))] == ["{}"]
+
+
 def test_custom_calls_and_the_old_function_call() -> None:
     custom = chunk({"tool_calls": [{"index": 0, "id": "c", "type": "custom", "custom": {"name": "p", "input": "x"}}]})
     old = chunk({"function_call": {"name": "f", "arguments": "{}"}})
