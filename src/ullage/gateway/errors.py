@@ -1,4 +1,4 @@
-"""Error answers of our own, in the shape of the client's dialect (docs/reference/errors.md).
+"""Error answers of our own, in the shape of the client's dialect (docs/reference/http.md).
 
 Every one carries `type: "ullage_error"` with `code`, `message`, `hint` and the request's id, so that a person can tell our
 words from the provider's.

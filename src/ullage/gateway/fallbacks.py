@@ -6,11 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ullage.core.errors import RequestError
+
+from .errors import error_body
+
 if TYPE_CHECKING:
     from ullage.engine import Endpoint, Engine, Exchange, Purpose
 
 _UNKNOWN_THERE = frozenset({404, 405, 501})
 _OPTIONAL: frozenset[Purpose] = frozenset({"count_tokens", "models", "hello"})
+
+_NOT_COUNTED = RequestError(
+    "the provider does not count tokens, and the body cannot be read",
+    code="not_counted",
+    hint="Clients that count go on with an estimate of their own.",
+)
 
 
 def worth_replacing(purpose: Purpose, status: int) -> bool:
@@ -23,9 +33,7 @@ async def own_answer(endpoint: Endpoint, body: bytes, exchange: Exchange, engine
     if endpoint.purpose == "count_tokens":
         tokens = await engine.count(exchange, body)
         if tokens is None:
-            return 404, msgspec.json.encode(
-                {"type": "error", "error": {"type": "not_found_error", "message": "Not found"}}
-            )
+            return 404, error_body(endpoint.dialect, 404, _NOT_COUNTED, exchange.id)
         return 200, msgspec.json.encode(_counted(endpoint, tokens))
     if endpoint.purpose == "models":
         return 200, msgspec.json.encode(_no_models(endpoint))
