@@ -6,6 +6,7 @@ that rebinds its own name to 127.0.0.1 gets nothing (design.md 10, 11).
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import re
 from typing import TYPE_CHECKING, Any
@@ -52,7 +53,8 @@ class Control:
             )
         query = {key: values[-1] for key, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
         try:
-            return 200, msgspec.json.encode(report(query))
+            # The database may be locked by another process: whoever asks waits for it, no relay does.
+            return 200, await asyncio.to_thread(lambda: msgspec.json.encode(report(query)))
         except InputError as error:
             return 404, _error(error.code, error.message, error.hint)
         except StoreError as error:
