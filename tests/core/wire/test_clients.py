@@ -261,6 +261,21 @@ def test_pis_branch_summary_is_told_from_a_compaction() -> None:
 
 
 @pytest.mark.parametrize(
+    ("prompt", "client"),
+    [
+        ("You are a coding assistant operating inside pi, a harness.", "pi"),
+        ("You work inside pipelines.", "openai-sdk"),
+        ("Act as an expert code analyst.", "aider"),
+        ("Be kind.", "openai-sdk"),
+    ],
+)
+def test_an_agent_behind_an_sdk_is_known_by_its_prompt(prompt: str, client: str) -> None:
+    conversation = with_body({"messages": [{"role": "system", "content": prompt}]}, "openai-chat")
+    caller = recognise({"user-agent": "OpenAI/JS 6.26.0"}, "/v1/chat/completions", conversation)
+    assert (caller.client, caller.version) == (client, "6.26.0" if client == "openai-sdk" else None)
+
+
+@pytest.mark.parametrize(
     ("agent", "client", "version"),
     [
         ("OpenAI/Python 3.57.0", "openai-sdk", "3.57.0"),

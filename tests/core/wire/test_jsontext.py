@@ -51,6 +51,7 @@ def test_anything_decodes_to_something(text: bytes, expected: object) -> None:
 def test_sealed_data_is_left_out_and_counted() -> None:
     blob = "QUJD" * 200
     value = {"a": [blob, "plain text stays"], "signature": "sig", "data": {"deep": blob}, "path": "a/b"}
+    assert without_sealed({"data": "short stays", "b64_json": "QUJD" * 20}) == ({"data": "short stays"}, 80)
     assert without_sealed(value) == (
         {"a": ["", "plain text stays"], "data": {"deep": ""}, "path": "a/b"},
         len(blob) * 2 + 3,

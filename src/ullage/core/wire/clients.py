@@ -85,9 +85,9 @@ _MARKS = (
 )
 
 # First words of the system prompts of agents that hide behind an SDK: Pi before 1.0, aider by way of litellm.
-_PROMPT_MARKS: tuple[tuple[Client, bytes], ...] = (
-    ("pi", b" inside pi"),
-    ("aider", b"Act as an expert software developer"),
+_PROMPT_MARKS: tuple[tuple[Client, re.Pattern[bytes]], ...] = (
+    ("pi", re.compile(rb" inside pi[ ,.]")),
+    ("aider", re.compile(rb"Act as an expert (?:software developer|code analyst|architect engineer)")),
 )
 _PROMPT_MARK_WITHIN_BYTES = 400
 _AGENTS_BEHIND: frozenset[Client] = frozenset({"openai-sdk", "anthropic-sdk", "google-genai-sdk", "unknown"})
@@ -153,7 +153,7 @@ def _client_by_prompt(conversation: Conversation | None) -> Client | None:
     for piece in (*conversation.system[:1], *conversation.messages[:1]):
         head = piece.raw[:_PROMPT_MARK_WITHIN_BYTES]
         for client, words in _PROMPT_MARKS:
-            if words in head:
+            if words.search(head):
                 return client
     return None
 

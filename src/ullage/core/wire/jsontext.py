@@ -21,18 +21,10 @@ _LONG_NUMBERS = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")|-?[0-9][0-9.eE+-]{300,}
 # Sealed text: base64 and its URL-safe kin, at least this long, without any space between.
 SEALED_MIN_CHARS = 512
 _SEALED = re.compile(r"(?:data:[^,]{0,200},)?[A-Za-z0-9+/_=\r\n-]+")
-_SEALED_KEYS = frozenset(
-    {
-        "b64_json",
-        "data",
-        "encrypted_content",
-        "encrypted_index",
-        "file_data",
-        "signature",
-        "thoughtSignature",
-        "thought_signature",
-    }
-)
+_SEALED_KEYS = frozenset({"encrypted_content", "encrypted_index", "signature", "thoughtSignature", "thought_signature"})
+# Under these keys base64 is expected, so that less of it is enough to be known.
+_DATA_KEYS = frozenset({"b64_json", "data", "file_data"})
+DATA_MIN_CHARS = 64
 
 
 def _whole_number_or_infinity(text: str) -> float:
@@ -99,9 +91,9 @@ def as_text(value: Any) -> str:
     return "" if value is None else compact(value)
 
 
-def looks_sealed(text: str) -> bool:
-    """Whether a string is data for machines: long base64, or a data URL."""
-    return len(text) >= SEALED_MIN_CHARS and _SEALED.fullmatch(text) is not None
+def looks_sealed(text: str, *, min_chars: int = SEALED_MIN_CHARS) -> bool:
+    """Whether a string is data for machines: base64 of some length, or a data URL."""
+    return len(text) >= min_chars and _SEALED.fullmatch(text) is not None
 
 
 def without_sealed(value: Any) -> tuple[Any, int]:
@@ -120,9 +112,13 @@ def _dict_without_sealed(value: dict[str, Any]) -> tuple[dict[str, Any], int]:
     kept: dict[str, Any] = {}
     total = 0
     for key, item in value.items():
-        if key in _SEALED_KEYS and isinstance(item, str):
+        if isinstance(item, str) and _is_sealed_member(key, item):
             total += len(item)
             continue
         kept[key], sealed = without_sealed(item)
         total += sealed
     return kept, total
+
+
+def _is_sealed_member(key: str, text: str) -> bool:
+    return key in _SEALED_KEYS or (key in _DATA_KEYS and looks_sealed(text, min_chars=DATA_MIN_CHARS))

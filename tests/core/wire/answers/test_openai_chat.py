@@ -71,6 +71,12 @@ def test_usage_is_found_where_hosts_put_it(extra: dict[str, Any]) -> None:
     assert answer.usage is not None and answer.usage.output == 4
 
 
+@pytest.mark.parametrize("last", [{}, {"prompt_tokens": 0, "completion_tokens": 0}, {"prompt_tokens": None}])
+def test_a_later_usage_without_figures_takes_nothing_back(last: dict[str, Any]) -> None:
+    answer = read_stream(plain(chunk(usage=USAGE), chunk(usage=last), done=True), "openai-chat")
+    assert answer.usage is not None and answer.usage.output == 4
+
+
 @pytest.mark.parametrize(
     ("finish", "done", "complete"), [(None, False, False), (None, True, True), ("stop", False, True)]
 )

@@ -11,7 +11,7 @@ from ullage.core.wire.jsontext import compact, decode_as
 
 from .reader import DialectReader
 from .tally import chars
-from .usage import anthropic_usage, says_something
+from .usage import anthropic_usage
 
 if TYPE_CHECKING:
     from ullage.core.content import StopReason
@@ -135,9 +135,7 @@ class AnthropicReader(DialectReader):
         for key, value in payload.items():
             if value is not None and not (value == 0 and self._usage.get(key)):
                 self._usage[key] = value
-        usage = anthropic_usage(dict(self._usage))
-        if says_something(usage):
-            self.tally.usage = usage
+        self.tally.report(anthropic_usage(dict(self._usage)))
 
 
 def _key(index: Any) -> Any:

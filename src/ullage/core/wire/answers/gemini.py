@@ -11,7 +11,7 @@ from ullage.core.wire.jsontext import compact, decode_as
 
 from .reader import DialectReader
 from .tally import chars
-from .usage import gemini_usage, says_something
+from .usage import gemini_usage
 
 if TYPE_CHECKING:
     from ullage.core.content import StopReason
@@ -92,9 +92,8 @@ class GeminiReader(DialectReader):
         payload = chunk.usage_metadata
         if payload is None and chunk.total_tokens is not None:
             payload = {"promptTokenCount": chunk.total_tokens}
-        usage = gemini_usage(payload) if isinstance(payload, dict) else None
-        if usage is not None and says_something(usage):
-            self.tally.usage = usage
+        if isinstance(payload, dict):
+            self.tally.report(gemini_usage(payload))
 
     def _read_part(self, part: dict[str, Any]) -> None:
         if part.get("thought") is True:

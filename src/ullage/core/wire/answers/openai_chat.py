@@ -11,7 +11,7 @@ from ullage.core.wire.jsontext import as_text, decode_as
 
 from .reader import DialectReader
 from .tally import chars
-from .usage import openai_usage, says_something
+from .usage import openai_usage
 
 if TYPE_CHECKING:
     from ullage.core.content import StopReason
@@ -105,9 +105,8 @@ class ChatReader(DialectReader):
             self._read_usage(choice.usage)
 
     def _read_usage(self, payload: Any) -> None:
-        usage = openai_usage(payload) if isinstance(payload, dict) else None
-        if usage is not None and says_something(usage):
-            self.tally.usage = usage
+        if isinstance(payload, dict):
+            self.tally.report(openai_usage(payload))
 
     def _read_message(self, choice: Any, message: _Message) -> None:
         self.tally.text_chars += chars(message.content) + chars(message.refusal)

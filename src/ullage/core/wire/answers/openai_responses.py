@@ -11,7 +11,7 @@ from ullage.core.wire.jsontext import as_text, decode_as
 
 from .reader import DialectReader
 from .tally import chars
-from .usage import openai_usage, says_something
+from .usage import openai_usage
 
 if TYPE_CHECKING:
     from ullage.core.content import StopReason
@@ -125,9 +125,8 @@ class ResponsesReader(DialectReader):
         tally.name_model(response.model)
         if response.error:
             tally.fail(response.error)
-        usage = openai_usage(response.usage) if isinstance(response.usage, dict) else None
-        if usage is not None and says_something(usage):
-            tally.usage = usage
+        if isinstance(response.usage, dict):
+            tally.report(openai_usage(response.usage))
         if not terminal:
             return
         tally.complete = True

@@ -107,6 +107,12 @@ class Tally:
         if isinstance(value, str) and value:
             self.response_id = value
 
+    def report(self, usage: Usage) -> None:
+        """The usage as now reported. One without figures says nothing, and one of zeros takes nothing back."""
+        if usage.total is None or (usage.total == 0 and self.usage is not None):
+            return
+        self.usage = usage
+
     def stop(self, raw: Any, reasons: dict[str, StopReason]) -> None:
         """The provider's stop reason and ours for it."""
         if isinstance(raw, str) and raw:

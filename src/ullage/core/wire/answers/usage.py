@@ -91,11 +91,6 @@ def gemini_usage(payload: dict[str, Any]) -> Usage:
     )
 
 
-def says_something(usage: Usage) -> bool:
-    """Whether any figure was reported."""
-    return usage.prompt is not None or usage.output is not None
-
-
 def _openai_output(payload: dict[str, Any], prompt: int | None) -> tuple[int | None, int | None]:
     """Output with reasoning inside. xAI counts reasoning beside it: then only the three together make up the total."""
     details = {

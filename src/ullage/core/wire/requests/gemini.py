@@ -15,7 +15,6 @@ from .parts import (
     media_part,
     other_message,
     other_part,
-    plain_json,
     result_part,
     role_of,
     sealed_length,
@@ -111,7 +110,7 @@ def _call(call: dict[str, Any], sealed: Any) -> Part:
 
 
 def _response(response: dict[str, Any], _sealed: Any) -> Part:
-    answer = text_part(plain_json(response.get("response")))
+    answer = text_part(response.get("response"))
     nested = [_part(part) for part in as_list(response.get("parts"))]
     return result_part(
         [answer, *nested],

@@ -127,7 +127,7 @@ def _mcp_call(item: dict[str, Any]) -> list[Part]:
     if answer is None:
         return [call]
     failed = item.get("error") is not None
-    result = result_part([text_part(plain_json(answer))], call_id=item.get("id"), is_error=failed, wire_type="mcp_call")
+    result = result_part([text_part(answer)], call_id=item.get("id"), is_error=failed, wire_type="mcp_call")
     return [call, result]
 
 
