@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.testing.sdk_scenarios import SCENARIOS, Scenario
 
+from tests.testing.sdk_scenarios import SCENARIOS, Scenario
 from ullage.core.wire import DIALECTS
 from ullage.testing import FakeProvider
 from ullage.testing.gateway import run_gateway

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from tests.testing.conftest import Result
-
     from ullage.testing.prompt import Prompt
 
     Ask = Callable[..., Awaitable[Result]]

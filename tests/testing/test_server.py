@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     import aiohttp
+
     from tests.testing.conftest import Result
 
     Ask = Callable[..., Awaitable[Result]]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.testing.sdk_scenarios import SCENARIOS, Scenario
 
+from tests.testing.sdk_scenarios import SCENARIOS, Scenario
 from ullage.testing import FakeProvider
 
 
