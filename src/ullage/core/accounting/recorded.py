@@ -63,7 +63,7 @@ def account_recorded(
     No anchor: the sum of the sections. After a switch of the model the old usage stays, said to be the old model's, and proves
     nothing about the rows.
     """
-    calls = tuple(_placed(call, messages) for call in record.calls)
+    calls = tuple(placed(call, messages) for call in record.calls)
     anchor = calls[-1] if calls else None
     switched = anchor is not None and anchor.model != meter.model
     onward = anchor is not None and any(True for _ in _behind(anchor, messages))
@@ -92,7 +92,7 @@ class _Part(Struct, frozen=True):
     entries: tuple[Entry, ...]
 
 
-def _placed(call: CallFacts, messages: Sequence[Measure]) -> CallFacts:
+def placed(call: CallFacts, messages: Sequence[Measure]) -> CallFacts:
     """The call with what the messages tell: its turn, and whether its answer carries reasoning."""
     turn = sum(measure.opens_turn for measure in messages[: call.start])
     carrier = call.carrier or any(messages[index].carries for index in call.reply if index < len(messages))
@@ -152,14 +152,23 @@ def _session_parts(
     ]
     chars = 0
     for before, after in itertools.pairwise(calls):
-        between = [index for index in range(before.start, after.start) if index not in before.reply]
-        if not between or not all(messages[index].results_only for index in between):
-            continue
-        growth = measured_growth(before, after)
+        between, growth = proven_results(before, after, messages)
         if growth is not None:
             _spread(parts, between, growth)
             chars += sum(entry.chars for index in between for entry in parts[index].entries)
     return parts, chars
+
+
+def proven_results(
+    before: CallFacts, after: CallFacts, messages: Sequence[Measure], *, first: int = 0
+) -> tuple[list[int], int | None]:
+    """Indexes of what came between two calls beside the answer, and the tokens that usage proves for it: `None` unless it is
+    tool results alone and the prompt grew soundly. `messages` begin with the message of index `first`.
+    """
+    between = [index for index in range(before.start, after.start) if index not in before.reply]
+    if not between or not all(messages[index - first].results_only for index in between):
+        return between, None
+    return between, measured_growth(before, after)
 
 
 def _without_thinking(entries: Sequence[Entry]) -> Iterator[Entry]:
