@@ -32,6 +32,24 @@ def test_masking_is_linear_on_hostile_backslashes() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [b"[" + b"9" * 5_000 + b',"' + b'\\"' * 1_000_000, b"[" + b"9" * 299 + b"." * 5_000 + b"," + b"12," * 1_000_000],
+    ids=["escaped quotes without end", "numbers without end"],
+)
+def test_decoding_is_linear_on_hostile_text(text: bytes) -> None:
+    started = time.perf_counter()
+    decode(text)
+    assert time.perf_counter() - started < 2
+
+
+def test_what_lies_very_deep_is_kept() -> None:
+    deep: list[object] = ["QUJD" * 200]
+    for _ in range(800):
+        deep = [deep]
+    assert without_sealed(deep) == (deep, 0)
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         (b'"\\ud800x"', "\ufffdx"),

@@ -215,6 +215,28 @@ def test_nesting_without_end_is_refused_and_does_not_crash(depth: int) -> None:
         parse_request(b'{"messages":' + nested(depth) + b"}", "openai-chat")
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"messages":[' + b"1," * 120_000 + b"1]}",
+        b"{" + b",".join(b'"%d":1' % number for number in range(12_000)) + b"}",
+        b"{" + b",".join([b'"messages":[]'] * 12_000) + b"}",
+        b'{"messages":[{"content":[' + b"1," * 2_100_000 + b"1]}]}",
+        b'{"messages":[' + b"1," * 5_000_000 + b"1]}",
+    ],
+    ids=["messages", "members", "repeated members", "values", "messages and values"],
+)
+def test_tiny_values_without_end_are_refused_before_they_fill_memory(body: bytes) -> None:
+    with pytest.raises(RequestError) as refused:
+        parse_request(body, "openai-chat")
+    assert refused.value.code == "too_many"
+
+
+def test_commas_in_a_long_text_are_no_values() -> None:
+    body = b'{"messages":[{"content":"' + b"a,b,c,d\\n" * 600_000 + b'"}]}'
+    assert len(parse_request(body, "openai-chat").messages) == 1
+
+
 def test_many_brackets_in_a_text_are_no_nesting() -> None:
     text = json.dumps("[{" * 5_000)
     conversation = parse_request(f'{{"messages":[{{"content":{text}}}],"note":{text}}}'.encode(), "openai-chat")

@@ -15,7 +15,7 @@ from .conversation import Conversation, Dialect, Member, Slice, SliceKind
 from .cutting import check_depth, conversation_of, cut, cut_held
 from .jsontext import BOM
 from .layout import LAYOUTS, Layout, list_member, list_spans
-from .slicing import check_utf8, members
+from .slicing import check_utf8, check_values, members
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ def extend(
 ) -> Conversation | None:
     """The same as parsing the body whole; `None` where the two share too little, or the rest is not as it should be.
 
-    Raises `RequestError` if the rest nests too deep.
+    Raises `RequestError` if the rest nests too deep or has too many values.
     """
     layout = LAYOUTS[dialect]
     holder = _holder(previous, dialect, layout)
@@ -51,6 +51,7 @@ def extend(
     start = onwards.end()
     try:
         check_utf8(body[start:])
+        check_values(body[start:])
         tail = _HEAD + body[start:]
         rest = members(tail)
         spans = list_spans(tail, rest[0].value, rest[0].end)

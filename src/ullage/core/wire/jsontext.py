@@ -13,10 +13,11 @@ BOM = b"\xef\xbb\xbf"
 
 # One escape of a UTF-16 surrogate, behind an even run of backslashes: a whole pair first, else one that stands alone.
 _SURROGATES = re.compile(
-    rb"(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+    rb"(?<!\\)((?:\\\\)*+)(?:(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
-# A string (kept) or a number too long for any reader (replaced).
-_LONG_NUMBERS = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")|-?[0-9][0-9.eE+-]{300,}', re.DOTALL)
+# A string, also one without end, or a number. Possessive, so that hostile text takes linear time and no memory.
+_STRINGS_AND_NUMBERS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|-?[0-9][0-9.eE+-]*+', re.DOTALL)
+_NUMBER_MAX_CHARS = 300
 
 # Sealed text: base64 and its URL-safe kin, at least this long, without any space between.
 SEALED_MIN_CHARS = 512
@@ -72,11 +73,16 @@ def decode(text: bytes) -> Any:
 
 
 def _decode_without_long_numbers(text: bytes) -> Any:
-    shortened = _LONG_NUMBERS.sub(lambda match: match[1] or b'"<number>"', text)
+    shortened = _STRINGS_AND_NUMBERS.sub(_shorten_number, text)
     try:
         return decode_as(_ANY, shortened)
     except (msgspec.DecodeError, RecursionError):
         return text.decode("utf-8", "replace")
+
+
+def _shorten_number(match: re.Match[bytes]) -> bytes:
+    is_text = match[0].startswith(b'"')
+    return match[0] if is_text or len(match[0]) <= _NUMBER_MAX_CHARS else b'"<number>"'
 
 
 def compact(value: Any) -> str:
@@ -96,26 +102,29 @@ def looks_sealed(text: str, *, min_chars: int = SEALED_MIN_CHARS) -> bool:
     return len(text) >= min_chars and _SEALED.fullmatch(text) is not None
 
 
-def without_sealed(value: Any) -> tuple[Any, int]:
-    """A copy without base64, signatures and encrypted texts, and how many characters were left out."""
+def without_sealed(value: Any, levels: int = 200) -> tuple[Any, int]:
+    """A copy without base64, signatures and encrypted texts, and how many characters were left out.
+
+    What lies deeper than `levels` (no request does: design 5) is kept as it is.
+    """
     if isinstance(value, str):
         return ("", len(value)) if looks_sealed(value) else (value, 0)
-    if isinstance(value, dict):
-        return _dict_without_sealed(value)
-    if isinstance(value, list):
-        pairs = [without_sealed(item) for item in value]
+    if isinstance(value, dict) and levels:
+        return _dict_without_sealed(value, levels - 1)
+    if isinstance(value, list) and levels:
+        pairs = [without_sealed(item, levels - 1) for item in value]
         return [item for item, _ in pairs], sum(sealed for _, sealed in pairs)
     return value, 0
 
 
-def _dict_without_sealed(value: dict[str, Any]) -> tuple[dict[str, Any], int]:
+def _dict_without_sealed(value: dict[str, Any], levels: int) -> tuple[dict[str, Any], int]:
     kept: dict[str, Any] = {}
     total = 0
     for key, item in value.items():
         if isinstance(item, str) and _is_sealed_member(key, item):
             total += len(item)
             continue
-        kept[key], sealed = without_sealed(item)
+        kept[key], sealed = without_sealed(item, levels)
         total += sealed
     return kept, total
 

@@ -12,7 +12,7 @@ from .cutting import check_depth, conversation_of, cut, cut_held, too_deep
 from .extending import extend
 from .jsontext import BOM
 from .layout import LAYOUTS, list_member, members_and_messages
-from .slicing import check_utf8
+from .slicing import check_utf8, check_values
 
 if TYPE_CHECKING:
     from .conversation import Conversation, Dialect
@@ -31,7 +31,7 @@ def parse_request(
     `path_model` and `path_stream` are what the path of the request says of model and streaming (Gemini names both there, some
     hosts of other dialects the model): the path wins for Gemini, elsewhere the body does. `previous` is an earlier request of the
     same session, if one is at hand: it changes nothing but the time, which then goes by what is new. Raises `RequestError` if the
-    body is not one JSON object in UTF-8, or nests deeper than 200 levels (design 5).
+    body is not one JSON object in UTF-8, nests deeper than 200 levels (design 5), or is made of more values than any request.
     """
     try:
         if previous is not None:
@@ -39,6 +39,7 @@ def parse_request(
             if extended is not None:
                 return extended
         check_utf8(body)
+        check_values(body)
         return _parse_whole(body, dialect, path_model, path_stream)
     except UnicodeDecodeError as error:
         raise RequestError(f"The request body is not UTF-8: {error.reason} at a byte past {error.start}.") from error

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec import Raw
 
+from ullage.core.errors import RequestError
+
 from .conversation import Member
 from .jsontext import decode, mask_surrogates
 
@@ -21,6 +23,10 @@ Span = tuple[int, int]
 
 # Design 5: a body that nests deeper is refused. Readers recurse, so the limit protects them.
 DEPTH_LIMIT = 200
+# Far beyond any request, and few enough that a body made to fill memory or time with tiny values is refused first.
+MEMBERS_LIMIT = 10_000
+ELEMENTS_LIMIT = 100_000
+VALUES_LIMIT = 2_000_000
 
 _OBJECT = msgspec.json.Decoder(dict[str, Raw])
 _ARRAY = msgspec.json.Decoder(list[Raw])
@@ -28,11 +34,12 @@ _STRING = msgspec.json.Decoder(str)
 
 _SPACE = b" \t\n\r"
 _OPEN = re.compile(rb"[ \t\n\r]*\{[ \t\n\r]*")
-_KEY = re.compile(rb'[ \t\n\r]*("[^"\\]*(?:\\.[^"\\]*)*")[ \t\n\r]*:[ \t\n\r]*', re.DOTALL)
+_KEY = re.compile(rb'[ \t\n\r]*("[^"\\]*+(?:\\.[^"\\]*+)*+")[ \t\n\r]*:[ \t\n\r]*', re.DOTALL)
 _AFTER_VALUE = re.compile(rb"[ \t\n\r]*([,}])")
 _SEPARATOR = re.compile(rb"[ \t\n\r]*([,\]])[ \t\n\r]*")
 _COMMA = ord(",")
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]|[^"\[\]{},: \t\n\r]+', re.DOTALL)
+_STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]|[^"\[\]{},: \t\n\r]+', re.DOTALL)
 
 _NOT_OPENING = bytes(sorted(set(range(256)) - set(b"[{\0")))
 _PIECE_BYTES = 65_536
@@ -45,10 +52,12 @@ def members(body: bytes, start: int = 0, end: int | None = None) -> tuple[Member
     opening = _OPEN.match(text)
     assert opening is not None, "an object was decoded"
     position = opening.end()
-    found = []
+    found: list[Member] = []
     while values:
         key, value = _key(text, position)
         close = _value_end(text, value, values[key])
+        if len(found) >= MEMBERS_LIMIT:
+            raise too_many("members in one object", MEMBERS_LIMIT)
         found.append(Member(key=key, start=start + position, value=start + value, end=start + close))
         after = _AFTER_VALUE.match(text, close)
         assert after is not None, "an object was decoded"
@@ -66,6 +75,7 @@ def find_member(found: Sequence[Member], key: str) -> Member | None:
 def elements(body: bytes, start: int, end: int) -> list[Span]:
     """The spans of the elements of the array that fills `body[start:end]`. Raises `msgspec.DecodeError`."""
     values, text = _decode(_ARRAY, memoryview(body)[start:end])
+    _check_length(values)
     walked = _walk_array(text, 0, values)
     assert walked is not None, "an array was decoded"
     return [(start + begin, start + close) for begin, close in walked[0]]
@@ -85,6 +95,7 @@ def members_and_elements(body: bytes, start: int, key: str) -> tuple[tuple[Membe
         values = decoder.decode(memoryview(body)[start:]).values
     except msgspec.DecodeError:
         return None
+    _check_length(values)
     value = found.end() - 1
     walked = _walk_array(body, value, values)
     if walked is None:
@@ -134,6 +145,27 @@ def _stretched(member: Member, value: int, longer: int) -> Member:
     """A member at or behind the array at `value`, once the array is as long as it was."""
     moved = 0 if member.value == value else longer
     return Member(key=member.key, start=member.start + moved, value=member.value + moved, end=member.end + longer)
+
+
+def _check_length(values: list[Raw]) -> None:
+    if len(values) > ELEMENTS_LIMIT:
+        raise too_many("elements in one list", ELEMENTS_LIMIT)
+
+
+def too_many(what: str, limit: int) -> RequestError:
+    """The refusal of a body that holds too many of something."""
+    return RequestError(
+        f"The request body has more than {limit:,} {what}.",
+        hint="Send long lists of values as text.",
+        code="too_many",
+    )
+
+
+def check_values(body: bytes) -> None:
+    """Raises `RequestError` if the body has more values than a request could have. Commas inside strings separate none."""
+    suspicious = len(body) > 2 * VALUES_LIMIT and body.count(b",") > VALUES_LIMIT
+    if suspicious and _STRINGS.sub(b"", body).count(b",") > VALUES_LIMIT:
+        raise too_many("values", VALUES_LIMIT)
 
 
 def check_utf8(body: bytes) -> None:
