@@ -41,6 +41,8 @@ _PROVIDERS = {
     "api.groq.com": "groq",
     "api.x.ai": "xai",
 }
+KNOWN_PROVIDERS = frozenset(_PROVIDERS.values())
+"""Names that `provider_of` gives to a provider's own host."""
 
 
 def provider_of(root: str) -> str:
