@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from ullage.sources import Session, read_session
@@ -135,3 +137,14 @@ def test_no_text_holds_what_providers_seal(recordings: list[tuple[Row, Session]]
     for row, session in recordings:
         for message in session.context().messages:
             assert not any("SCRUBBEDSCRUBBED" in part.text for part in message.parts), row.file
+
+
+def test_a_prelude_is_the_context_without_messages_and_one_object_as_long_as_it_stays(
+    recordings: list[tuple[Row, Session]],
+) -> None:
+    for _, session in recordings:
+        preludes = [session.prelude(call.index) for call in session.calls]
+        for before, after in itertools.pairwise(preludes):
+            assert before is after or before != after
+        for call in session.calls[:2]:
+            assert session.prelude(call.index) == msgspec.structs.replace(session.context(call.index), messages=())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 from ullage.core.content import Context
 
 from .records import changed
@@ -63,14 +65,21 @@ class RecordedSession:
         self._complete = scan.complete
         self._ends = [(draft.prompt, draft.prelude) for draft in scan.calls]
         self._now = (scan.head, scan.prelude)
+        self._last_prelude: tuple[int, Context] | None = None
         self.calls, self._last_call = self._calls(scan.calls)
 
     def context(self, call: int | None = None) -> Context:
-        node, prelude = self._end(call)
-        system, tools = self._read_prelude(prelude)
+        node, _ = self._end(call)
         messages = tuple(self._read(self._messages.path(node)))
-        complete = self._complete and prelude != ROOT
-        return Context(system=system, tools=tools, messages=messages, complete=complete)
+        return msgspec.structs.replace(self.prelude(call), messages=messages)
+
+    def prelude(self, call: int | None = None) -> Context:
+        _, prelude = self._end(call)
+        if self._last_prelude is None or self._last_prelude[0] != prelude:
+            system, tools = self._read_prelude(prelude)
+            complete = self._complete and prelude != ROOT
+            self._last_prelude = prelude, Context(system=system, tools=tools, complete=complete)
+        return self._last_prelude[1]
 
     def messages(self, call: int | None = None, start: int = 0, stop: int | None = None) -> tuple[Message, ...]:
         node, _ = self._end(call)

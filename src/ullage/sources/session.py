@@ -145,6 +145,11 @@ class Session(Protocol):
         """
         ...
 
+    def prelude(self, call: int | None = None) -> Context:
+        """`context(call)` without its messages: system prompt and tools. Asked for call after call it is the same object for as
+        long as they do not change, so that whoever measures them need not do so again."""
+        ...
+
     def messages(self, call: int | None = None, start: int = 0, stop: int | None = None) -> tuple[Message, ...]:
         """`context(call).messages[start:stop]`, reading nothing but those from disk."""
         ...
