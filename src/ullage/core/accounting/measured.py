@@ -57,7 +57,7 @@ def measured_growth(before: CallFacts, after: CallFacts) -> int | None:
     if before.output_unsure:
         return None
     grown = after.prompt - before.prompt - _replayed(before)
-    return grown if _goes_on(before, after) and grown >= 0 else None
+    return grown if goes_on(before, after) and grown >= 0 else None
 
 
 def measured_harness(calls: Sequence[CallFacts], prelude_tokens: int) -> int | None:
@@ -68,7 +68,7 @@ def measured_harness(calls: Sequence[CallFacts], prelude_tokens: int) -> int | N
     """
     if not calls or prelude_tokens > PRELUDE_LIMIT_TOKENS:
         return None
-    if not all(_goes_on(before, after) for before, after in itertools.pairwise(calls)):
+    if not all(goes_on(before, after) for before, after in itertools.pairwise(calls)):
         return None
     harness = calls[0].prompt - prelude_tokens
     return harness if harness >= 0 else None
@@ -118,6 +118,7 @@ def _replayed(call: CallFacts) -> int:
     return (call.usage.output or 0) - dropped
 
 
-def _goes_on(before: CallFacts, after: CallFacts) -> bool:
+def goes_on(before: CallFacts, after: CallFacts) -> bool:
+    """Whether the second call read the prompt of the first from cache, so that both are one prompt that grew."""
     unread = before.prompt - (after.usage.cache_read or 0)
     return before.identity == after.identity and unread <= CACHE_SLACK_TOKENS
