@@ -44,7 +44,8 @@ def _get(value: dict[str, Any], camel: str, snake: str) -> Any:
 
 
 def read(payload: dict[str, Any], model: str | None, stream: bool | None) -> Prompt:
-    """Reads a generateContent request."""
+    """Reads a generateContent request, for `countTokens` also inside a `generateContentRequest`."""
+    payload = as_dict(payload.get("generateContentRequest")) or payload
     contents = [as_dict(content) for content in as_list(required(payload, "contents"))]
     config = as_dict(_get(payload, "generationConfig", "generation_config"))
     thinking = as_dict(_get(config, "thinkingConfig", "thinking_config"))
