@@ -33,19 +33,51 @@ class Wishes(NamedTuple):
     call: int | None = None
 
 
+class Request(NamedTuple):
+    """A request body as it was sent, with what the caller or the files beside it say of it, and the answer if it is there."""
+
+    body: bytes
+    wishes: Wishes
+    client: str | None = None
+    answer: bytes | None = None
+
+    @property
+    def shape(self) -> str:
+        """The shape that was named, else the one its keys tell. Raises `InputError` if they tell none."""
+        from ullage.core.accounting import guess_shape
+
+        shape = self.wishes.dialect or guess_shape(self.body)
+        if shape is None:
+            raise InputError(
+                "This JSON object is no request that any dialect would send.",
+                hint="Give a request body with `messages`, `input` or `contents`, or name the --dialect.",
+                code="unknown_shape",
+            )
+        return shape
+
+
 def read_breakdown(source: str | None, wishes: Wishes, progress: Callable[[int, int], None] | None = None) -> Breakdown:
     """The breakdown of a source. Raises `InputError` for what cannot be read, `CallError` for wishes that do not fit it."""
     if source is None:
         return _named(_live(wishes), "live")
+    request = find_request(source, wishes)
+    if request is not None:
+        return _named(account_request(request), source)
+    return _named(_session(Path(source), wishes, progress), source)
+
+
+def find_request(source: str, wishes: Wishes) -> Request | None:
+    """The request body that a source holds: standard input, a captured request, a file. `None`: a session, or nothing readable.
+
+    Raises `InputError` for what is not there.
+    """
     if source == STDIN:
-        return _named(_body(sys.stdin.buffer.read(), wishes), STDIN)
+        return Request(sys.stdin.buffer.read(), wishes)
     path = Path(source)
     if path.is_dir():
-        return _named(_captured(path, wishes), source)
+        return _captured(path, wishes)
     body = _request_in(path)
-    if body is not None:
-        return _named(_body(body, wishes), source)
-    return _named(_session(path, wishes, progress), source)
+    return Request(body, wishes) if body is not None else None
 
 
 def _named(breakdown: Breakdown, source: str) -> Breakdown:
@@ -74,7 +106,7 @@ def _live(wishes: Wishes) -> Breakdown:
     )
 
 
-def _captured(folder: Path, wishes: Wishes) -> Breakdown:
+def _captured(folder: Path, wishes: Wishes) -> Request:
     """A folder with `request.json`, and perhaps `meta.json` and a response."""
     request = folder / REQUEST_NAME
     if not request.is_file():
@@ -93,26 +125,23 @@ def _captured(folder: Path, wishes: Wishes) -> Breakdown:
     )
     response = next((path for path in sorted(folder.glob("response.*")) if path.is_file()), None)
     answer = response.read_bytes() if response is not None else None
-    return _body(request.read_bytes(), merged, client=_word(meta, "client"), answer=answer)
+    return Request(request.read_bytes(), merged, client=_word(meta, "client"), answer=answer)
 
 
-def _body(body: bytes, wishes: Wishes, *, client: str | None = None, answer: bytes | None = None) -> Breakdown:
-    from ullage.core.accounting import account, guess_shape, make_meter, read_payload
+def account_request(request: Request) -> Breakdown:
+    """The breakdown of a request body, measured by the usage in its answer if that is there."""
+    from ullage.core.accounting import account, make_meter, read_payload
 
+    wishes, shape = request.wishes, request.shape
     _refuse_call(wishes)
-    shape = wishes.dialect or guess_shape(body)
-    if shape is None:
-        raise InputError(
-            "This JSON object is no request that any dialect would send.",
-            hint="Give a request body with `messages`, `input` or `contents`, or name the --dialect.",
-            code="unknown_shape",
-        )
-    payload = read_payload(body, shape)
-    meter = make_meter(dialect=shape, provider=wishes.provider, model=wishes.model or payload.model, client=client)
+    payload = read_payload(request.body, shape)
+    meter = make_meter(
+        dialect=shape, provider=wishes.provider, model=wishes.model or payload.model, client=request.client
+    )
     return account(
         payload.context,
         meter,
-        usage=_usage(answer, shape),
+        usage=_usage(request.answer, shape),
         window=wishes.window,
         options=payload.options,
         details=True,
@@ -148,7 +177,8 @@ def _request_in(path: Path) -> bytes | None:
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("request"), dict):
-        data = msgspec.json.encode(value["request"])
+        # Its very bytes: what is sent on must not be written anew.
+        data = bytes(msgspec.json.decode(data, type=dict[str, msgspec.Raw])["request"])
     return data if guess_shape(data) is not None else None
 
 
