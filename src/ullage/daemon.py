@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import secrets
 import signal
 import sys
 import time
 from typing import TYPE_CHECKING
 
+from ullage.core.errors import CallError
 from ullage.engine import Engine
 from ullage.gateway import Gateway, GatewayServer
 from ullage.gateway.control import Control
+from ullage.gateway.token import load_token, make_token
 from ullage.settings import resolve_upstreams
 from ullage.settings.proxies import find_proxies
 from ullage.stores.opening import open_store
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ullage.settings import Settings
+    from ullage.settings.records import ServerSettings
     from ullage.stores import Store
 
 _log = logging.getLogger("ullage")
@@ -48,6 +50,10 @@ class Daemon:
         """Where it listens."""
         return self._server.url
 
+    def cut(self) -> None:
+        """Ends a drain at once."""
+        self._server.cut()
+
     @property
     def connections(self) -> int:
         """Client connections open now."""
@@ -58,49 +64,74 @@ class Daemon:
 async def running(settings: Settings, data_dir: Path) -> AsyncIterator[Daemon]:
     """Runs a daemon inside the current event loop until the block is left; then it drains.
 
-    Raises `OSError` if the address cannot be had. A database that cannot be used is replaced by memory, with a warning.
+    Raises `CallError` if the address cannot be had. A database that cannot be used is replaced by memory, with a warning.
     """
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
-    store = open_store(settings.store.url, data_dir, _clock_ms, keep_days=settings.store.keep_days)
-    for problem in store.problems():
-        _log.warning("%s", problem)
-    engine = Engine(
-        store=store, settings=settings.accounting, clock_ms=_clock_ms, clock=time.perf_counter, new_id=_new_id
-    )
-    upstreams = resolve_upstreams(settings)
-    proxies = find_proxies(upstreams.values()) if settings.upstream.use_proxy_environment else {}
-    upstream = UpstreamClient(settings.upstream, proxies)
-    token_file = data_dir / "token"
-    server: GatewayServer | None = None
-    gateway = Gateway(
-        engine=engine,
-        upstream=upstream,
-        upstreams=upstreams,
-        limits=settings.server,
-        control=Control(store, engine, _token(token_file)),
-        connections=lambda: server.connections if server is not None else 0,
-    )
-    server = GatewayServer(gateway, settings.server)
-    try:
-        await server.start()
+    async with contextlib.AsyncExitStack() as stack:
+        store = open_store(settings.store.url, data_dir, _clock_ms, keep_days=settings.store.keep_days)
+        stack.push_async_callback(_close_store, store, store.problems())
+        engine = Engine(
+            store=store, settings=settings.accounting, clock_ms=_clock_ms, clock=time.perf_counter, new_id=_new_id
+        )
+        stack.push_async_callback(asyncio.to_thread, engine.close)
+        upstreams = resolve_upstreams(settings)
+        proxies = find_proxies(upstreams.values()) if settings.upstream.use_proxy_environment else {}
+        upstream = UpstreamClient(settings.upstream, proxies)
+        stack.push_async_callback(upstream.close)
+        token_file = data_dir / "token"
+        server: GatewayServer | None = None
+        gateway = Gateway(
+            engine=engine,
+            upstream=upstream,
+            upstreams=upstreams,
+            limits=settings.server,
+            control=Control(store, engine, _token(token_file)),
+            connections=lambda: server.connections if server is not None else 0,
+        )
+        server = GatewayServer(gateway, settings.server)
+        await _listen(server, settings.server)
+        stack.push_async_callback(server.stop)
         yield Daemon(server, engine, store, token_file)
-    finally:
-        await server.stop()
-        await upstream.close()
-        await asyncio.to_thread(engine.close)
-        await asyncio.to_thread(store.close)
 
 
 async def serve(settings: Settings, data_dir: Path, announce: Callable[[str], None]) -> None:
-    """Runs the daemon until SIGTERM or SIGINT; `announce` gets its address when it is ready."""
+    """Runs the daemon until SIGTERM or SIGINT, then drains; a second signal cuts what is still open.
+
+    `announce` gets its address when it is ready.
+    """
     stop = asyncio.Event()
+    cut = stop.set
+
+    def on_signal() -> None:
+        if stop.is_set():
+            cut()
+        stop.set()
+
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, on_signal)
     async with running(settings, data_dir) as daemon:
+        cut = daemon.cut
         announce(daemon.url)
         await stop.wait()
         _log.info("draining %d connections", daemon.connections)
+
+
+async def _listen(server: GatewayServer, settings: ServerSettings) -> None:
+    try:
+        await server.start()
+    except OSError as error:
+        raise CallError(
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}",
+            hint="Is another ullage running? `ullage doctor` tells; `--port 0` picks a free port.",
+        ) from error
+
+
+async def _close_store(store: Store, known: tuple[str, ...]) -> None:
+    await asyncio.to_thread(store.close)
+    for problem in store.problems():
+        if problem not in known:
+            _log.warning("%s", problem)
 
 
 def _clock_ms() -> int:
@@ -113,10 +144,11 @@ def _new_id() -> str:
 
 
 def _token(file: Path) -> str:
-    """The control token, made on first use, readable by its owner only."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as stream:
-            stream.write(secrets.token_urlsafe(32))
-    return file.read_text().strip()
+    """The control token. Where it cannot be kept, one that nobody knows: the relay goes on, the control routes stay shut."""
+    try:
+        return load_token(file)
+    except OSError as error:
+        _log.warning(
+            "The control routes stay shut: their token cannot be kept in %s (%s).", file, error.strerror or error
+        )
+        return make_token()

@@ -30,7 +30,6 @@ def command(
 
     Point a client at it with `ullage setup CLIENT`, then look with `ullage context` and `ullage sessions`.
     """
-    from ullage.core.errors import CallError
     from ullage.settings import load_settings, parse_upstream_flag
 
     flags: dict[str, object] = {
@@ -52,14 +51,7 @@ def command(
     for problem in loaded.problems:
         logging.getLogger("ullage.settings").warning("%s", problem)
     loaded.require_usable()
-    try:
-        _run(loaded)
-    except OSError as error:
-        address = f"{loaded.settings.server.host}:{loaded.settings.server.port}"
-        raise CallError(
-            f"cannot listen on {address}: {error.strerror or error}",
-            hint="Is another ullage running? `ullage doctor` tells; `--port 0` picks a free port.",
-        ) from error
+    _run(loaded)
 
 
 def _run(loaded: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +100,10 @@ class Gateway:
                 await self._exchange(scope["method"], url, headers, body, endpoint, exchange, send)
         except ClientLeft:
             exchange.ended("left")
+        except asyncio.CancelledError:
+            exchange.warnings.append("daemon_stopped")
+            exchange.ended("cut")
+            raise
         except BaseException:
             exchange.ended("error")
             raise

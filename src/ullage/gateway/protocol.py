@@ -108,6 +108,11 @@ class GatewayProtocol(HttpToolsProtocol):
         super().on_response_complete()
         self._last_data = self.loop.time()
 
+    def cut(self) -> None:
+        """Ends the connection at once. It is us who leave then, not the client."""
+        self.on_leave = None
+        self.transport.abort()
+
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: App) -> None:
         self._answering = cycle
         old = cycle.scope["http_version"] == "1.0"

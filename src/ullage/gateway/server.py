@@ -7,7 +7,6 @@ plain text. Its protocol class is all we need.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,8 @@ from .protocol import GatewayProtocol
 
 if TYPE_CHECKING:
     from ullage.settings.records import ServerSettings
+
+_log = logging.getLogger("ullage.gateway")
 
 
 class GatewayServer:
@@ -37,6 +38,7 @@ class GatewayServer:
             timeout_keep_alive=int(settings.keep_alive_s),
         )
         self._state = ServerState()
+        self._cut = asyncio.Event()
         self._server: asyncio.Server | None = None
 
     @property
@@ -70,22 +72,30 @@ class GatewayServer:
         )
 
     async def stop(self, drain_s: float | None = None) -> None:
-        """Stops listening, lets open answers finish for `drain_s` seconds, then cuts what is left."""
+        """Stops listening, lets open answers finish for `drain_s` seconds or until `cut`, then cuts what is left."""
         if self._server is None:
             return
         self._server.close()
         for connection in list(self._state.connections):
             connection.shutdown()
+        ends = [asyncio.create_task(self._drained()), asyncio.create_task(self._cut.wait())]
         limit = self._settings.drain_timeout_s if drain_s is None else drain_s
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(limit):
-                await self._drained()
+        await asyncio.wait(ends, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        for end in ends:
+            end.cancel()
+        if self._state.connections:
+            _log.warning("%d connections were cut.", len(self._state.connections))
         for connection in list(self._state.connections):
-            connection.transport.abort()
+            assert isinstance(connection, GatewayProtocol)
+            connection.cut()
         for task in list(self._state.tasks):
             task.cancel()
         if self._state.tasks:
             await asyncio.wait(list(self._state.tasks), timeout=5)
+
+    def cut(self) -> None:
+        """Ends a drain at once, now or when it comes."""
+        self._cut.set()
 
     async def _drained(self) -> None:
         while tasks := list(self._state.tasks):
