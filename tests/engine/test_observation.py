@@ -169,7 +169,7 @@ def test_a_rewritten_history_is_an_event_with_before_and_after(bench: Bench) -> 
     assert bench.events(records[0].session) == [("rewrite", {"shared_messages": 2, "before": 4, "after": 6})]
 
 
-def test_a_session_after_its_compaction_is_a_rewrite_of_itself(bench: Bench) -> None:
+def test_a_session_after_its_compaction_is_still_itself_and_tells_what_became_of_it(bench: Bench) -> None:
     (after,) = recorded(CLAUDE, "after-compaction")
     messages = [{"role": "user", "content": f"message {number}"} for number in range(9)]
     before = bench.ask(after.having(messages=messages))
@@ -177,8 +177,8 @@ def test_a_session_after_its_compaction_is_a_rewrite_of_itself(bench: Bench) -> 
     bench.ask(compaction)
     assert bench.ask(after).session == before.session
     assert bench.events(before.session) == [
-        ("compaction", {"messages": 4}),
-        ("rewrite", {"shared_messages": 0, "before": 9, "after": 3}),
+        ("compaction_asked", {"messages": 4}),
+        ("compaction", {"shared_messages": 0, "before": 9, "after": 3}),
     ]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.engine.observing import ANSWERS, Bench, asked
 from ullage.core.errors import StoreError
-from ullage.engine.observation import Reader
+from ullage.engine.reading import Reader
 from ullage.stores import MemoryStore
 
 CALL = asked(
@@ -97,7 +97,7 @@ def test_relays_do_not_wait_for_the_observer(gate: Gate) -> None:
 
 
 @pytest.mark.parametrize(
-    "step", ["ullage.engine.measuring.read_message", "ullage.engine.observation.recognise"], ids=["measuring", "caller"]
+    "step", ["ullage.engine.measuring.read_message", "ullage.engine.reading.recognise"], ids=["measuring", "caller"]
 )
 def test_a_fault_in_reading_a_request_costs_its_parts_not_its_record(
     step: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -116,7 +116,7 @@ def test_a_fault_in_reading_a_request_costs_its_parts_not_its_record(
 
 @pytest.mark.parametrize(
     "step",
-    ["ullage.engine.observation.AnswerReader.feed", "ullage.engine.observation.assemble"],
+    ["ullage.engine.reading.AnswerReader.feed", "ullage.engine.reading.assemble"],
     ids=["reading the answer", "putting it together"],
 )
 def test_a_fault_in_reading_an_answer_costs_no_record(
@@ -132,7 +132,7 @@ def test_a_fault_in_reading_an_answer_costs_no_record(
 async def test_a_fault_in_counting_is_no_count(monkeypatch: pytest.MonkeyPatch) -> None:
     with Bench() as bench:
         exchange = bench.begin(COUNT)
-        monkeypatch.setattr("ullage.engine.observation.assemble", fail)
+        monkeypatch.setattr("ullage.engine.reading.assemble", fail)
         async with asyncio.timeout(5):
             assert await bench.engine.count(exchange, COUNT.body) is None
 

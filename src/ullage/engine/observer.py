@@ -13,7 +13,7 @@ import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-from .observation import Observation, Reader
+from .reading import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ullage.stores import Store
 
     from .exchange import Exchange
+    from .observation import Observation
 
 _log = logging.getLogger("ullage.engine")
 

@@ -64,7 +64,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
 
 
 class EventRecord(Struct, frozen=True, kw_only=True):
-    """Something that happened: `branch`, `rewrite`, `compaction`, `model_switch`, `store_recovered`, … with plain details."""
+    """Something that happened: `branch`, `rewrite`, `compaction_asked`, `compaction`, `model_switch`, … with plain details."""
 
     created_ms: int
     kind: str

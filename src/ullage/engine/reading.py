@@ -1,0 +1,184 @@
+"""Reads exchanges from their bytes: request parsed, session found, parts measured, answer read."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from ullage.core.accounting import Breakdown, Meter, assemble, make_meter, read_options
+from ullage.core.errors import RequestError, StoreError
+from ullage.core.wire import AnswerReader, Caller, Conversation, parse_request, recognise
+from ullage.upstream import provider_of
+
+from .encoding import make_decoder
+from .identity import Genealogy, Tip, tip_of
+from .measuring import Measuring
+from .observation import CONVERSATION, Observation
+from .recent import RecentConversations
+from .recording import Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ullage.core.content import Usage
+    from ullage.settings.records import AccountingSettings
+    from ullage.stores import SessionRecord, Store
+
+    from .exchange import Exchange
+
+_log = logging.getLogger("ullage.engine")
+
+_RECALLED = 500
+
+
+class Reader:
+    """Reads exchanges one after the other and writes their records. Used by one thread only."""
+
+    def __init__(self, *, store: Store, settings: AccountingSettings, new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._settings = settings
+        self._new_id = new_id
+        self._genealogy = Genealogy()
+        self._measuring = Measuring()
+        self._recent = RecentConversations()
+        self._recorder = Recorder(store)
+
+    def recall_sessions(self) -> None:
+        """Takes up the sessions of earlier runs that are known by their messages alone. May wait for the database."""
+        with contextlib.suppress(StoreError):  # they begin anew then; the store says itself what is wrong with it
+            self._recall(self._store.sessions(limit=_RECALLED))
+
+    def _recall(self, records: Sequence[SessionRecord]) -> None:
+        for record in records:
+            if record.identity == "fingerprint" and record.tip is not None:
+                self._genealogy.recall(record.id, msgspec.convert(record.tip, Tip))
+
+    def begin(self, exchange: Exchange, body: bytes | None) -> Observation:
+        """Reads the request. A body that cannot be read is recorded as `unparsed`, never refused."""
+        endpoint = exchange.endpoint
+        observation = Observation(model=endpoint.model, stream=bool(endpoint.stream))
+        try:
+            self._read_request(observation, exchange, body)
+        except Exception:  # noqa: BLE001 - a fault of ours costs what is not read yet, never the record
+            _tell_fault(exchange)
+        return observation
+
+    def feed(self, observation: Observation, exchange: Exchange, chunks: Sequence[bytes]) -> None:
+        """Reads a piece of the answer."""
+        if observation.unreadable:
+            return
+        try:
+            if observation.reader is None:
+                self._open_answer(observation, exchange)
+            assert observation.reader is not None and observation.decoder is not None
+            observation.reader.feed(observation.decoder(b"".join(chunks)))
+        except ValueError:
+            observation.unreadable = True
+            exchange.warnings.append("answer_encoding_unreadable")
+        except Exception:  # noqa: BLE001 - as above
+            observation.unreadable = True
+            _tell_fault(exchange)
+
+    def finish(self, observation: Observation, exchange: Exchange) -> None:
+        """Writes the records of an exchange that is over."""
+        if exchange.endpoint.purpose not in ("generate", "count_tokens"):
+            return
+        answer = observation.reader.close() if observation.reader is not None else None
+        breakdown = self._breakdown(observation, exchange, answer.usage if answer is not None else None)
+        self._recorder.record(observation, exchange, answer, breakdown)
+
+    def count(self, exchange: Exchange, body: bytes) -> int | None:
+        """Our estimate of the prompt of a request, in tokens; `None` if it cannot be read."""
+        conversation = self._parse(exchange, body)
+        if conversation is None:
+            return None
+        caller = recognise(exchange.headers, exchange.endpoint.path, conversation)
+        meter = self._meter(exchange, conversation.model, caller)
+        measures = self._measuring.measure(conversation, meter)
+        return assemble(meter, **measures._asdict(), options=read_options(conversation)).total.tokens
+
+    def _read_request(self, observation: Observation, exchange: Exchange, body: bytes | None) -> None:
+        conversation = self._parse(exchange, body) if body is not None else None
+        observation.unparsed = body is not None and conversation is None
+        observation.caller = recognise(exchange.headers, exchange.endpoint.path, conversation)
+        observation.session = _own_session(observation.caller)
+        if conversation is not None:
+            self._read_conversation(observation, exchange, conversation)
+
+    def _parse(self, exchange: Exchange, body: bytes) -> Conversation | None:
+        endpoint = exchange.endpoint
+        if endpoint.purpose not in ("generate", "count_tokens"):
+            return None
+        try:
+            plain = make_decoder(exchange.headers.get("content-encoding", ""))(body)
+            conversation = parse_request(
+                plain,
+                endpoint.dialect,
+                path_model=endpoint.model,
+                path_stream=endpoint.stream,
+                previous=self._recent.find(endpoint.dialect, plain),
+            )
+        except (RequestError, ValueError):
+            return None
+        self._recent.keep(conversation)
+        return conversation
+
+    def _read_conversation(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
+        observation.model = conversation.model
+        observation.stream = conversation.stream
+        observation.messages = len(conversation.messages)
+        if observation.caller.kind in CONVERSATION:
+            hashes = self._measuring.canonical_hashes(conversation)
+            observation.tip = tip_of(hashes)
+            if observation.session:
+                observation.kinship = self._genealogy.place_named(observation.session, hashes)
+            else:
+                observation.kinship = self._genealogy.place_unnamed(hashes, self._new_id())
+                observation.session = observation.kinship.session
+        if self._settings.enabled and exchange.endpoint.purpose == "generate":
+            observation.meter = self._meter(exchange, conversation.model, observation.caller)
+            observation.measures = self._measuring.measure(conversation, observation.meter)
+            observation.options = read_options(conversation)
+
+    def _meter(self, exchange: Exchange, model: str | None, caller: Caller) -> Meter:
+        return make_meter(
+            dialect=exchange.endpoint.dialect,
+            provider=provider_of(exchange.root),
+            model=model,
+            client=caller.client,
+            estimator=self._settings.estimator,
+        )
+
+    def _open_answer(self, observation: Observation, exchange: Exchange) -> None:
+        headers = exchange.answer_headers
+        streamed = headers.get(b"content-type", b"").startswith(b"text/event-stream")
+        observation.reader = AnswerReader(exchange.endpoint.dialect, streamed=streamed)
+        observation.decoder = make_decoder(headers.get(b"content-encoding", b"").decode("latin-1"))
+
+    def _breakdown(self, observation: Observation, exchange: Exchange, usage: Usage | None) -> Breakdown | None:
+        if observation.meter is None or observation.measures is None:
+            return None
+        try:
+            breakdown = assemble(
+                observation.meter, **observation.measures._asdict(), usage=usage, options=observation.options
+            )
+        except Exception:  # noqa: BLE001 - as above
+            _tell_fault(exchange)
+            return None
+        return replace(breakdown, source=f"call:{exchange.id}", session=observation.session or None)
+
+
+def _tell_fault(exchange: Exchange) -> None:
+    _log.exception("The request %s could not be accounted for.", exchange.id)
+    exchange.warnings.append("accounting_failed")
+
+
+def _own_session(caller: Caller) -> str:
+    """The session the client names, a sub-agent's apart from its parent's."""
+    if caller.session is None:
+        return ""
+    return f"{caller.session}/{caller.agent}" if caller.agent else caller.session

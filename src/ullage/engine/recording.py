@@ -1,0 +1,171 @@
+"""Turns what was observed into records: one call, its session, and what happened in it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ullage.core.accounting import report
+from ullage.core.errors import StoreError
+from ullage.stores import CallRecord, EventRecord, SessionRecord
+from ullage.upstream import provider_of
+
+from .observation import CONVERSATION
+
+if TYPE_CHECKING:
+    from ullage.core.accounting import Breakdown
+    from ullage.core.content import Answer, Usage
+    from ullage.core.wire import Caller
+    from ullage.stores import Store
+
+    from .exchange import Exchange
+    from .identity import Tip
+    from .observation import Observation
+
+_SESSIONS = 2_000
+
+
+class Recorder:
+    """Writes the records of exchanges that are over. Used by one thread only."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._sessions: dict[str, SessionRecord] = {}
+        # Sessions whose client has asked for a summary: their next rewritten history is its outcome.
+        self._compacting: dict[str, str] = {}
+
+    def record(
+        self, observation: Observation, exchange: Exchange, answer: Answer | None, breakdown: Breakdown | None
+    ) -> None:
+        """Writes the call, its session and its events."""
+        self._store.put_call(_call_record(observation, exchange, answer, breakdown))
+        if observation.session:
+            self._record_session(observation, exchange)
+
+    def _record_session(self, observation: Observation, exchange: Exchange) -> None:
+        caller, kinship = observation.caller, observation.kinship
+        known = self._known_session(observation.session)
+        parent = kinship.parent if kinship is not None else None
+        record = SessionRecord(
+            id=observation.session,
+            client=caller.client,
+            client_version=caller.version,
+            identity=caller.identity or "fingerprint",
+            agent=caller.agent,
+            parent=known.parent if known is not None else parent or _parent_session(caller),
+            started_ms=min(exchange.created_ms, known.started_ms if known is not None else exchange.created_ms),
+            last_ms=max(exchange.created_ms, known.last_ms if known is not None else 0),
+            calls=(known.calls if known is not None else 0) + 1,
+            provider=provider_of(exchange.root),
+            model=observation.model if caller.kind in CONVERSATION or known is None else known.model,
+            tip=_plain_tip(observation.tip, known),
+        )
+        self._keep_session(record)
+        self._store.put_session(record)
+        for kind, details in self._happenings(observation, known):
+            self._store.put_event(
+                EventRecord(
+                    created_ms=exchange.created_ms, kind=kind, session=record.id, call=exchange.id, details=details
+                )
+            )
+
+    def _known_session(self, session: str) -> SessionRecord | None:
+        known = self._sessions.pop(session, None)
+        if known is None:
+            with contextlib.suppress(StoreError):
+                known = self._store.find_session(session)
+        return known
+
+    def _keep_session(self, record: SessionRecord) -> None:
+        self._sessions[record.id] = record
+        if len(self._sessions) > _SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+
+    def _happenings(self, observation: Observation, known: SessionRecord | None) -> list[tuple[str, dict[str, Any]]]:
+        """What this request says about its session that is worth an event."""
+        kinship, session = observation.kinship, observation.session
+        events: list[tuple[str, dict[str, Any]]] = []
+        if observation.caller.kind == "compaction":
+            self._compacting[session] = observation.caller.kind
+            return [("compaction_asked", {"messages": observation.messages})]
+        if kinship is not None and kinship.relation in ("branch", "rewrite"):
+            details = {"shared_messages": kinship.shared, "before": kinship.before, "after": observation.messages}
+            kind = self._compacting.pop(session, kinship.relation)
+            events.append((kind, details if kinship.parent is None else {**details, "parent": kinship.parent}))
+        # A title may have come first, by a smaller model: only a request of the conversation itself leaves a tip.
+        if kinship is not None and known is not None and known.tip is not None and known.model != observation.model:
+            events.append(("model_switch", {"from": known.model, "to": observation.model}))
+        return events
+
+
+def _call_record(
+    observation: Observation, exchange: Exchange, answer: Answer | None, breakdown: Breakdown | None
+) -> CallRecord:
+    usage = answer.usage if answer is not None else None
+    return CallRecord(
+        id=exchange.id,
+        session=observation.session,
+        created_ms=exchange.created_ms,
+        dialect=exchange.endpoint.dialect,
+        kind=observation.caller.kind if exchange.endpoint.purpose == "generate" else exchange.endpoint.purpose,
+        path=exchange.endpoint.path,
+        provider=provider_of(exchange.root),
+        model=observation.model,
+        answered_by=answer.model if answer is not None else None,
+        status=exchange.status,
+        outcome=_outcome(observation, exchange, answer),
+        streamed=observation.stream,
+        request_bytes=exchange.request_bytes,
+        answer_bytes=exchange.answer_bytes,
+        first_byte_ms=exchange.first_byte_ms,
+        duration_ms=exchange.last_ms,
+        stop_reason=answer.stop_reason if answer is not None else None,
+        tool_calls=tuple(call.name for call in answer.tool_calls) if answer is not None else (),
+        estimator=observation.meter.estimator if observation.meter is not None else None,
+        estimated_input_tokens=_estimate(breakdown) if breakdown is not None else None,
+        usage=_plain_usage(usage),
+        breakdown=report(breakdown) if breakdown is not None else None,
+        prefix_messages=observation.kinship.shared if observation.kinship is not None else None,
+        warnings=tuple(exchange.warnings),
+    )
+
+
+def _plain_tip(tip: Tip | None, known: SessionRecord | None) -> dict[str, Any] | None:
+    """A helper request has no tip of its own and leaves the session's as it was."""
+    if tip is not None:
+        return msgspec.structs.asdict(tip)
+    return known.tip if known is not None else None
+
+
+def _parent_session(caller: Caller) -> str | None:
+    if caller.session is not None and caller.agent:
+        return f"{caller.session}/{caller.parent_agent}" if caller.parent_agent else caller.session
+    return caller.parent_session
+
+
+def _outcome(observation: Observation, exchange: Exchange, answer: Answer | None) -> str:
+    if exchange.outcome != "whole":
+        return exchange.outcome
+    if exchange.status is not None and exchange.status >= 400:
+        return "error"
+    if observation.unparsed:
+        return "unparsed"
+    if answer is not None and answer.error_type is not None:
+        return "error"
+    if exchange.endpoint.purpose == "generate" and answer is not None and not answer.complete:
+        return "cut"
+    return "ok"
+
+
+def _estimate(breakdown: Breakdown) -> int:
+    """What we made of the prompt before the provider spoke: the rows without the gap."""
+    return sum(section.tokens for section in breakdown.sections)
+
+
+def _plain_usage(usage: Usage | None) -> dict[str, Any] | None:
+    if usage is None:
+        return None
+    plain: dict[str, Any] = msgspec.to_builtins(usage)
+    return plain
