@@ -56,7 +56,7 @@ def measured_growth(before: CallFacts, after: CallFacts) -> int | None:
     """
     if before.output_unsure:
         return None
-    grown = after.prompt - before.prompt - _replayed(before)
+    grown = after.prompt - before.prompt - replayed(before)
     return grown if goes_on(before, after) and grown >= 0 else None
 
 
@@ -113,7 +113,8 @@ def _is_retained(call: CallFacts, anchor: CallFacts, retention: Retention) -> bo
     return retention == "all" or call.turn == anchor.turn
 
 
-def _replayed(call: CallFacts) -> int:
+def replayed(call: CallFacts) -> int:
+    """Tokens that a call's answer adds to the next prompt: its reported output but for reasoning that cannot be replayed."""
     dropped = 0 if call.carrier else (call.usage.reasoning or 0)
     return (call.usage.output or 0) - dropped
 
