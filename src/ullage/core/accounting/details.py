@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from .breakdown import Details, Field, ToolDetails
+from .field_types import type_text
 from .inline_tools import inline_tools
 from .layouts import find_blocks
 
@@ -107,19 +108,10 @@ def _fields(schema: Any, depth: int) -> Iterator[Field]:
         description = facts.get("description")
         yield Field(
             name=name,
-            type=_type_text(facts),
+            type=type_text(facts),
             required=isinstance(required, list) and name in required,
             description=first_line(description).removesuffix(".") if isinstance(description, str) else "",
             depth=depth,
         )
         yield from _fields(facts, depth + 1)
         yield from _fields(facts.get("items"), depth + 1)
-
-
-def _type_text(schema: dict[str, Any]) -> str:
-    kind = schema.get("type")
-    if isinstance(kind, str):
-        return kind
-    if isinstance(kind, list):
-        return "|".join(map(str, kind))
-    return next((keyword for keyword in ("anyOf", "oneOf", "allOf") if keyword in schema), "object")
