@@ -75,15 +75,17 @@ def _properties_tokens(schema: Any, divisor: float) -> int:
 
 def _property_tokens(name: str, schema: Any, divisor: float) -> int:
     facts = schema if isinstance(schema, Mapping) else {}
-    values = facts.get("enum")
-    enumerated = isinstance(values, list) and bool(values)
-    own = _PROPERTY + (
-        _VALUES + sum(_VALUE + _text_tokens(_value_text(one), divisor) for one in values) if enumerated else 0
-    )
     description = facts.get("description")
     described = description.removesuffix(".") if isinstance(description, str) else ""
+    own = _PROPERTY + _values_tokens(facts.get("enum"), divisor)
     own += _text_tokens(f"{name}:{type_text(facts)}:{described}", divisor)
     return own + _properties_tokens(facts, divisor) + _properties_tokens(facts.get("items"), divisor)
+
+
+def _values_tokens(values: Any, divisor: float) -> int:
+    if not isinstance(values, list) or not values:
+        return 0
+    return _VALUES + sum(_VALUE + _text_tokens(_value_text(value), divisor) for value in values)
 
 
 def _text_tokens(text: str, divisor: float) -> int:
