@@ -10,6 +10,7 @@ COMMANDS: Table = {
     "setup": ("ullage.cli.setup:command", "Point a coding agent at the daemon, or undo it."),
     "context": ("ullage.cli.context:command", "Show what fills the context window."),
     "count": ("ullage.cli.count:command", "Estimate the tokens of a request."),
+    "probe": ("ullage.cli.probe:command", "Measure a request's sections at any upstream."),
     "sessions": ("ullage.cli.sessions:command", "List the sessions seen, or show one."),
     "manifest": ("ullage.cli.manifest:command", "Show the record of one call."),
     "config": ("ullage.cli.config:command", "Show or check the settings and where each comes from."),
