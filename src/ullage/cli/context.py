@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from .output import print_json
-from .records import json_option
+from .records import json_option, print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ullage.core.accounting import Breakdown
+
+    from .context_input import Wishes
 
 _VIEWS = ("summary", "compact", "expanded")
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
@@ -38,6 +42,7 @@ def _tokens(ctx: click.Context, param: click.Parameter, value: str | None) -> in
 @click.option("--window", metavar="TOKENS", callback=_tokens, help="The model's context window, as 200k.")
 @click.option("--call", metavar="N", type=click.IntRange(1), help="An earlier call of a session, counted from 1.")
 @click.option("--view", type=click.Choice(_VIEWS), default="summary", show_default=True, help="How much to show.")
+@click.option("--exact", is_flag=True, help="Have --provider count a request body; its key is in its own variable.")
 @json_option
 def command(
     source: str | None,
@@ -47,8 +52,9 @@ def command(
     window: int | None,
     call: int | None,
     view: str,
+    exact: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Show what fills the context window.
 
     SOURCE is a session file of Pi, Claude Code, Codex or OpenHands, a request body (`-` reads it from standard input), a folder
@@ -58,12 +64,34 @@ def command(
     from .context_input import Wishes, read_breakdown
 
     wishes = Wishes(dialect=dialect, provider=provider, model=model, window=window, call=call)
+    if exact:
+        return _show_exactly(source, wishes, view, as_json=as_json)
     breakdown = read_breakdown(source, wishes, _progress())
     if as_json:
         from ullage.core.accounting import report
 
         print_json(report(breakdown))
-        return
+    else:
+        _draw(breakdown, view)
+    return 0
+
+
+def _show_exactly(source: str | None, wishes: Wishes, view: str, *, as_json: bool) -> int:
+    """The counted breakdown with the counts beside it; status 1 if the provider gave one that cannot be true."""
+    from .exact import exact_lines, exact_report, read_exactly
+
+    breakdown, exact, estimate = read_exactly(source, wishes)
+    if as_json:
+        from ullage.core.accounting import report
+
+        print_json({**report(breakdown), "exact": exact_report(exact, estimate)})
+    else:
+        _draw(breakdown, view)
+        print_lines(exact_lines(exact, estimate))
+    return int(exact.failed)
+
+
+def _draw(breakdown: Breakdown, view: str) -> None:
     from ullage.core.accounting import VIEWS, render_view
 
     chosen = next(name for name in VIEWS if name == view)

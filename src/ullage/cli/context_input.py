@@ -59,11 +59,11 @@ class Request(NamedTuple):
 def read_breakdown(source: str | None, wishes: Wishes, progress: Callable[[int, int], None] | None = None) -> Breakdown:
     """The breakdown of a source. Raises `InputError` for what cannot be read, `CallError` for wishes that do not fit it."""
     if source is None:
-        return _named(_live(wishes), "live")
+        return named(_live(wishes), "live")
     request = find_request(source, wishes)
     if request is not None:
-        return _named(account_request(request), source)
-    return _named(_session(Path(source), wishes, progress), source)
+        return named(account_request(request), source)
+    return named(_session(Path(source), wishes, progress), source)
 
 
 def find_request(source: str, wishes: Wishes) -> Request | None:
@@ -80,7 +80,8 @@ def find_request(source: str, wishes: Wishes) -> Request | None:
     return Request(body, wishes) if body is not None else None
 
 
-def _named(breakdown: Breakdown, source: str) -> Breakdown:
+def named(breakdown: Breakdown, source: str) -> Breakdown:
+    """The breakdown with where it came from, if it does not say so itself."""
     return msgspec.structs.replace(breakdown, source=breakdown.source or source)
 
 

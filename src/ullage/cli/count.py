@@ -10,8 +10,9 @@ import click
 
 from ullage.core.errors import CallError, InputError, UllageError
 
+from .context_input import Request, Wishes
 from .output import print_json
-from .records import json_option
+from .records import json_option, print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,7 @@ TEXT_SHAPE = "tokenize-text"
 @click.option("--provider", metavar="P", help="Who serves it.")
 @click.option("--model", metavar="M", help="The model, if the request does not name it.")
 @click.option("--batch", metavar="FILE.jsonl", help="Many requests, one object a line; `-` reads standard input.")
+@click.option("--exact", is_flag=True, help="Have --provider count it; its key is in its own variable.")
 @json_option
 def command(
     file: str | None,
@@ -35,8 +37,9 @@ def command(
     provider: str | None,
     model: str | None,
     batch: str | None,
+    exact: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Estimate the tokens of a request.
 
     FILE is a request body; without it, or with `-`, standard input is read. A line of a batch is
@@ -44,15 +47,39 @@ def command(
     {tokens, low, high, method, sections}, or {error}.
     """
     if batch is not None:
-        if file is not None:
-            raise CallError("FILE and --batch exclude each other.", hint="Give one of them.")
+        if file is not None or exact:
+            what = "--exact" if exact else "FILE"
+            raise CallError(f"{what} and --batch exclude each other.", hint="Give one of them.")
         _count_batch(batch)
-        return
-    breakdown = count_request(_read(file), api=dialect, provider=provider, model=model)
+        return 0
+    body = _read(file)
+    breakdown = count_request(body, api=dialect, provider=provider, model=model)
+    if exact:
+        wishes = Wishes(dialect=dialect, provider=provider, model=model)
+        return _count_exactly(Request(body, wishes), breakdown, as_json=as_json)
     if as_json:
         print_json(answer(breakdown))
     else:
         click.echo(_sentence(breakdown))
+    return 0
+
+
+def _count_exactly(request: Request, breakdown: Breakdown, *, as_json: bool) -> int:
+    """The provider's count beside our estimate; status 1 if it cannot be true."""
+    from .exact import count_exactly, exact_lines, exact_report
+
+    exact = count_exactly(request, apart=False)
+    total = exact.total
+    if as_json:
+        counted = {} if total is None else _figures(total, total, total, f"preflight: {exact.endpoint.provider}")
+        print_json({**answer(breakdown), **counted, "exact": exact_report(exact, breakdown.total)})
+        return int(exact.failed)
+    if total is None:
+        click.echo(_sentence(breakdown))
+    else:
+        click.echo(f"{total:,} tokens for {exact.model}, counted by {exact.endpoint.provider}")
+    print_lines(exact_lines(exact, breakdown.total))
+    return int(exact.failed)
 
 
 def count_request(body: bytes, *, api: str | None, provider: str | None, model: str | None) -> Breakdown:

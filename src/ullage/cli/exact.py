@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ullage.core.errors import CallError
+from ullage.core.errors import CallError, InputError
 
 from .online import progress_bar, run_online, say
 from .records import now_ms, table
 
 if TYPE_CHECKING:
-    from ullage.core.accounting import Breakdown
+    from ullage.core.accounting import Breakdown, Total
     from ullage.core.accounting.isolation import Isolation
     from ullage.core.wire import Dialect
     from ullage.engine.exact import Agenda, Count
@@ -21,14 +21,18 @@ if TYPE_CHECKING:
     from ullage.upstream.asking import Target
     from ullage.upstream.counting import CountEndpoint, CountRequest
 
-    from .context_input import Request
+    from .context_input import Request, Wishes
 
 
 class Unsent(NamedTuple):
     """A count request that we build and do not send."""
 
     endpoint: CountEndpoint
+    model: str
     request: CountRequest
+
+    total: None = None
+    failed: bool = False
 
 
 class Exact(NamedTuple):
@@ -49,6 +53,11 @@ class Exact(NamedTuple):
     def total(self) -> int | None:
         """The tokens of the whole request; `None` if the count was refused, or if a part of the request is not in it."""
         return None if self.agenda.lost else self.whole.tokens
+
+    @property
+    def failed(self) -> bool:
+        """Whether a count was refused."""
+        return bool(self.refusals)
 
     @property
     def refusals(self) -> dict[str, str]:
@@ -74,8 +83,33 @@ def count_exactly(request: Request, *, apart: bool) -> Exact | Unsent:
     endpoint = find_endpoint(provider_name(request.wishes.provider), request.shape)
     if endpoint.not_sent:
         model = needed_model(request.wishes.model)
-        return Unsent(endpoint, bedrock_request(request.body, endpoint, model))
+        return Unsent(endpoint, model, bedrock_request(request.body, endpoint, model))
     return _ask(request, endpoint, apart=apart)
+
+
+def read_exactly(source: str | None, wishes: Wishes) -> tuple[Breakdown, Exact | Unsent, Total]:
+    """The breakdown of a request body with what its provider counted in it, the counts themselves, and what we estimated.
+
+    Raises `InputError` for a source that holds no request: what the client sent cannot be made up from a session's record.
+    """
+    from ullage.core.accounting.counted import with_counts
+
+    from .context_input import account_request, find_request, named
+
+    request = find_request(source, wishes) if source is not None else None
+    if source is None or request is None:
+        raise InputError(
+            "--exact needs a request as it was sent: a body, or a folder with a captured request.",
+            hint="Neither a session file nor the daemon's records hold one.",
+            code="no_request",
+        )
+    breakdown = named(account_request(request), source)
+    exact = count_exactly(request, apart=True)
+    if isinstance(exact, Exact) and exact.isolation is not None and exact.agenda.plan is not None:
+        chars = exact.agenda.plan.system_chars
+        counted = with_counts(breakdown, full=exact.total, isolation=exact.isolation, system_chars=chars)
+        return counted, exact, breakdown.total
+    return breakdown, exact, breakdown.total
 
 
 def needed_model(model: str | None) -> str:
@@ -85,8 +119,8 @@ def needed_model(model: str | None) -> str:
     raise CallError("The request names no model.", hint="Name it with --model.", code="no_model")
 
 
-def exact_report(exact: Exact | Unsent, breakdown: Breakdown | None) -> dict[str, Any]:
-    """The counts as plain data. `breakdown` is our own estimate of the same request."""
+def exact_report(exact: Exact | Unsent, estimate: Total) -> dict[str, Any]:
+    """The counts as plain data, beside our own `estimate` of the same request."""
     if isinstance(exact, Unsent):
         return _unsent_report(exact)
     agenda = exact.agenda
@@ -96,7 +130,7 @@ def exact_report(exact: Exact | Unsent, breakdown: Breakdown | None) -> dict[str
         "method": exact.whole.method,
         "coverage": agenda.coverage,
         "tokens": exact.whole.tokens,
-        "estimate": _estimate(breakdown) if breakdown is not None else None,
+        "estimate": {"tokens": estimate.tokens, "low": estimate.low, "high": estimate.high},
         "counts": len(exact.counts),
         "cached": sum(count.cached for count in exact.counts.values()),
         "lost": list(agenda.lost),
@@ -130,8 +164,8 @@ def isolation_report(isolation: Isolation) -> dict[str, Any]:
     }
 
 
-def exact_lines(exact: Exact | Unsent, breakdown: Breakdown) -> list[str]:
-    """The counts for people; `breakdown` is our own estimate of the same request."""
+def exact_lines(exact: Exact | Unsent, estimate: Total) -> list[str]:
+    """The counts for people, beside our own `estimate` of the same request."""
     if isinstance(exact, Unsent):
         sizes = f"{len(exact.request.body):,} bytes for {exact.request.path}"
         return [f"! Built and not sent: {sizes}. {exact.endpoint.not_sent}. `--json` prints it."]
@@ -143,9 +177,8 @@ def exact_lines(exact: Exact | Unsent, breakdown: Breakdown) -> list[str]:
     if exact.agenda.over_cap:
         lines.append("! More tools than may be counted one by one: their block is not known.")
     if exact.isolation is not None:
-        lines += ["", *isolation_lines(exact.isolation, f"Counted by {exact.endpoint.provider}")]
-    elif exact.total is not None:
-        estimate = breakdown.total
+        lines += [*isolation_lines(exact.isolation, f"Counted by {exact.endpoint.provider}"), ""]
+    if exact.total is not None:
         lines.append(f"estimated here: ~{estimate.tokens:,} ({_error(estimate.tokens, exact.total)})")
     if exact.agenda.left_out:
         lines.append(f"left out, since the endpoint does not take it: {', '.join(exact.agenda.left_out)}")
@@ -245,11 +278,6 @@ def _unsent_report(unsent: Unsent) -> dict[str, Any]:
         "left_out": list(unsent.request.left_out),
         "request": {"method": "POST", "path": unsent.request.path, "body": msgspec.Raw(unsent.request.body)},
     }
-
-
-def _estimate(breakdown: Breakdown) -> dict[str, int]:
-    total = breakdown.total
-    return {"tokens": total.tokens, "low": total.low, "high": total.high}
 
 
 def _error(estimate: int, count: int) -> str:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ullage.core.profiles import FAMILIES
 
+from .counted import PREFLIGHT
 from .formats import chars_text, compact_number, share_text, tokens_text, total_share_text
 from .screen import Paint, Painter, cut, pad, safe, spread, width_of
 from .sections import HARNESS, TOOL_BLOCK, section_kind
@@ -332,7 +333,7 @@ def _window_share(tokens: int, breakdown: Breakdown, *, exact: bool) -> list[str
 
 def _total_source(breakdown: Breakdown) -> str:
     if breakdown.total.kind == "usage":
-        return "from usage"
+        return "counted" if breakdown.total.method == PREFLIGHT else "from usage"
     return breakdown.total.method if breakdown.total.method != breakdown.estimator else ""
 
 
