@@ -95,7 +95,7 @@ def test_a_request_is_counted_by_each_provider(
     assert (exact["provider"], exact["method"], exact["coverage"]) == (name, "preflight", "full-request")
     assert exact["estimate"]["tokens"] == sum(section["tokens"] for section in data["sections"])
     assert len(provider.requests) == 1
-    assert f"with ${variable} for 1 count (at most 64 calls" in err
+    assert re.search(rf"with \${variable} for 1 count \(of at most 64\), [\d,]+ characters$", err, re.MULTILINE)
 
 
 def test_a_count_is_told_for_people_beside_the_estimate(
@@ -131,7 +131,7 @@ def test_a_counted_context_is_drawn_with_its_counts(
     assert "counted" in out
     assert re.search(r"^Counted by anthropic +tokens$", out, re.MULTILINE)
     assert re.search(r"^System prompt +20\d  ", out, re.MULTILINE)
-    assert "for 7 counts (at most 64 calls and" in err
+    assert "for 7 counts (of at most 64), " in err
 
 
 def test_what_was_counted_is_not_asked_again_and_needs_no_key(

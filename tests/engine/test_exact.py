@@ -10,7 +10,7 @@ import pytest
 from ullage.core.accounting.isolation import isolate
 from ullage.core.errors import UpstreamError
 from ullage.core.wire import Dialect, parse_request
-from ullage.engine.exact import MAX_CALLS, Agenda, Counter, count_missing, known_counts, plan_counts
+from ullage.engine.exact import MAX_CALLS, Agenda, Counter, known_counts, plan_counts, uncounted
 from ullage.settings import UpstreamSettings
 from ullage.settings.credentials import Credential
 from ullage.testing import BuiltRequest, FakeProvider, Fault, Reply, Rule, make_prose, make_request, make_tools
@@ -86,7 +86,7 @@ async def test_what_was_counted_is_not_asked_again(client: UpstreamClient) -> No
         desk = Desk(provider, client, "anthropic", "anthropic")
         agenda = desk.agenda(request_of("anthropic"))
         first = await desk.counter.count_all(agenda.asks)
-        assert count_missing(agenda.asks, desk.target, desk.cache) == 0
+        assert uncounted(agenda.asks, desk.target, desk.cache) == []
         second = await desk.counter.count_all(agenda.asks)
         assert len(provider.requests) == 7
     assert {case: count.tokens for case, count in first.items()} == {
@@ -102,9 +102,9 @@ async def test_another_body_model_or_address_is_another_count(client: UpstreamCl
         await desk.counter.count_all(desk.agenda(request_of("gemini"), apart=False).asks)
         conversation = parse_request(request_of("gemini").body, "gemini")
         other_model = plan_counts(conversation, desk.endpoint, "m-2", apart=False)
-        assert count_missing(other_model.asks, desk.target, desk.cache) == 1
+        assert len(uncounted(other_model.asks, desk.target, desk.cache)) == 1
         elsewhere = Target(provider.url + "/elsewhere", "gemini", None)
-        assert count_missing(desk.agenda(request_of("gemini"), apart=False).asks, elsewhere, desk.cache) == 1
+        assert len(uncounted(desk.agenda(request_of("gemini"), apart=False).asks, elsewhere, desk.cache)) == 1
 
 
 async def test_the_whole_alone_is_one_call(client: UpstreamClient) -> None:

@@ -242,29 +242,29 @@ def _counts(
 
 def _target(root: str, dialect: Dialect, endpoint: CountEndpoint, agenda: Agenda, cache: CountCache) -> Target:
     """Where to ask, told on standard error. Where nothing has to be asked, no key is looked for."""
-    from ullage.engine.exact import MAX_CALLS, count_missing
+    from ullage.engine.exact import MAX_CALLS, uncounted
     from ullage.settings.credentials import need_credential
     from ullage.upstream.asking import Target
     from ullage.upstream.keys import check_destination
 
     keyless = Target(root, dialect, None)
-    missing = count_missing(agenda.asks, keyless, cache)
-    kept = len(agenda.asks) - missing
-    if not missing:
-        say(f"nothing is sent: {_counted_noun(kept)} known from before")
+    questions = uncounted(agenda.asks, keyless, cache)
+    known = len(agenda.asks) - len(questions)
+    if not questions:
+        say(f"nothing is sent: {_counts_text(known)} known from before")
         return keyless
     check_destination(endpoint.provider, root)
     credential = need_credential(endpoint.provider)
-    chars = sum(len(ask.request.body.decode("utf-8", "replace")) for ask in agenda.asks)
-    known = f", {kept} more are known" if kept else ""
+    chars = sum(len(question.request.body.decode("utf-8", "replace")) for question in questions)
+    kept = f", {known} more known from before" if known else ""
     say(
-        f"asks {keyless.host} with {credential} for {_counted_noun(missing)}{known}"
-        f" (at most {MAX_CALLS} calls and {chars:,} characters)"
+        f"asks {keyless.host} with {credential} for {_counts_text(len(questions))} (of at most {MAX_CALLS}),"
+        f" {chars:,} characters{kept}"
     )
     return Target(root, dialect, credential)
 
 
-def _counted_noun(number: int) -> str:
+def _counts_text(number: int) -> str:
     return f"{number} count" if number == 1 else f"{number} counts"
 
 

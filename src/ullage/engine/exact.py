@@ -172,9 +172,9 @@ def cache_key(request: CountRequest, target: Target) -> str:
     return count_key(target.root.encode(), request.path.encode(), request.body)
 
 
-def count_missing(asks: Iterable[Ask], target: Target, cache: Cache) -> int:
-    """How many of these the provider would have to be asked."""
-    return sum(cache.find(cache_key(question.request, target)) is None for question in asks)
+def uncounted(asks: Iterable[Ask], target: Target, cache: Cache) -> list[Ask]:
+    """Those of these that the provider would have to be asked."""
+    return [question for question in asks if cache.find(cache_key(question.request, target)) is None]
 
 
 def known_counts(counts: Mapping[str, Count]) -> dict[str, int]:
