@@ -1,0 +1,23 @@
+"""What is learned from usage: samples accepted or refused, and the law that they draw away from the family's prior."""
+
+from .growth import METHOD, Expectation, GrowthState, Law, Pair, expect, find_trap, learn, start_growth
+from .keys import Key
+from .samples import Addition, Replay, Trap, addition_after, dropped_reasoning
+
+__all__ = [
+    "METHOD",
+    "Addition",
+    "Expectation",
+    "GrowthState",
+    "Key",
+    "Law",
+    "Pair",
+    "Replay",
+    "Trap",
+    "addition_after",
+    "dropped_reasoning",
+    "expect",
+    "find_trap",
+    "learn",
+    "start_growth",
+]
