@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,16 +12,17 @@ import msgspec
 from ullage.core.errors import CallError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from ullage.core.accounting import Breakdown, Record
-    from ullage.core.content import Usage
-    from ullage.sources import Call, Session
+    from ullage.core.accounting import Breakdown, Meter
+    from ullage.core.accounting.insights import Insights, Repeats
+    from ullage.core.content import Context, Usage
+
+    from .inspection import Inspection
 
 STDIN = "-"
 REQUEST_NAME = "request.json"
 META_NAME = "meta.json"
-_LIVE_CALLS = 50
 
 
 class Wishes(NamedTuple):
@@ -56,14 +58,24 @@ class Request(NamedTuple):
         return shape
 
 
-def read_breakdown(source: str | None, wishes: Wishes, progress: Callable[[int, int], None] | None = None) -> Breakdown:
-    """The breakdown of a source. Raises `InputError` for what cannot be read, `CallError` for wishes that do not fit it."""
+def inspect(source: str | None, wishes: Wishes, progress: Callable[[int, int], None] | None = None) -> Inspection:
+    """What is found out about a source. Raises `InputError` if it cannot be read, `CallError` for wishes that do not fit it."""
     if source is None:
-        return named(_live(wishes), "live")
+        from .context_live import inspect_live
+
+        refuse_call(wishes)
+        return _named(inspect_live(wishes), "live")
     request = find_request(source, wishes)
     if request is not None:
-        return named(account_request(request), source)
-    return named(_session(Path(source), wishes, progress), source)
+        return _named(inspect_request(request), source)
+    from .context_session import inspect_session
+
+    return _named(inspect_session(Path(source), wishes, progress), source)
+
+
+def read_breakdown(source: str | None, wishes: Wishes, progress: Callable[[int, int], None] | None = None) -> Breakdown:
+    """The breakdown of a source alone; it raises what `inspect` does."""
+    return inspect(source, wishes, progress).breakdown
 
 
 def find_request(source: str, wishes: Wishes) -> Request | None:
@@ -85,26 +97,8 @@ def named(breakdown: Breakdown, source: str) -> Breakdown:
     return msgspec.structs.replace(breakdown, source=breakdown.source or source)
 
 
-def _live(wishes: Wishes) -> Breakdown:
-    """The newest conversation call of the store."""
-    from ullage.core.accounting import load_report
-
-    from .records import open_records
-
-    _refuse_call(wishes)
-    for call in open_records().calls(kind="conversation", limit=_LIVE_CALLS):
-        if call.breakdown is not None:
-            breakdown = load_report(call.breakdown)
-            return msgspec.structs.replace(
-                breakdown,
-                source=breakdown.source or f"call:{call.id}",
-                window=wishes.window or breakdown.window,
-            )
-    raise InputError(
-        "No accounted call is recorded yet.",
-        hint="Send one prompt through `ullage serve`, or give a session file or a request body.",
-        code="not_found",
-    )
+def _named(inspection: Inspection, source: str) -> Inspection:
+    return inspection._replace(breakdown=named(inspection.breakdown, source))
 
 
 def _captured(folder: Path, wishes: Wishes) -> Request:
@@ -131,22 +125,45 @@ def _captured(folder: Path, wishes: Wishes) -> Request:
 
 def account_request(request: Request) -> Breakdown:
     """The breakdown of a request body, measured by the usage in its answer if that is there."""
+    return inspect_request(request).breakdown
+
+
+def inspect_request(request: Request) -> Inspection:
+    """What is found out about a request body. Raises `CallError` for wishes that do not fit it."""
     from ullage.core.accounting import account, make_meter, read_payload
 
+    from .inspection import Inspection, with_repeats
+
     wishes, shape = request.wishes, request.shape
-    _refuse_call(wishes)
+    refuse_call(wishes)
     payload = read_payload(request.body, shape)
     meter = make_meter(
         dialect=shape, provider=wishes.provider, model=wishes.model or payload.model, client=request.client
     )
-    return account(
-        payload.context,
-        meter,
-        usage=_usage(request.answer, shape),
-        window=wishes.window,
-        options=payload.options,
-        details=True,
+    usage = _usage(request.answer, shape)
+    breakdown = account(
+        payload.context, meter, usage=usage, window=wishes.window, options=payload.options, details=True
     )
+    breakdown, repeats = with_repeats(breakdown, payload.context, meter)
+    return Inspection(breakdown, partial(_insights, request.body, shape, payload.context, meter, usage, repeats))
+
+
+def _insights(
+    body: bytes, shape: str, context: Context, meter: Meter, usage: Usage | None, repeats: Repeats
+) -> Insights:
+    """The insights into one request: there is nothing before it to compare it with."""
+    from ullage.core.accounting import measure_message, measure_system, measure_tool
+    from ullage.core.accounting.insights import CachedCall, Insights, find_caching, find_marks, measured_harness_rows
+    from ullage.core.wire import DIALECTS, parse_request
+
+    dialect = next((dialect for dialect in DIALECTS if dialect == shape), None)
+    marks = find_marks(parse_request(body, dialect)) if dialect is not None else ()
+    calls = [CachedCall(call=1, usage=usage, start=len(context.messages))] if usage is not None else []
+    system = [measure_system(text, meter) for text in context.system]
+    tools = [measure_tool(spec, meter) for spec in context.tools]
+    messages = [measure_message(message, meter) for message in context.messages]
+    harness = measured_harness_rows(meter, system, tools)
+    return Insights(repeats=repeats, caching=find_caching(calls, messages, harness, marks=marks or None))
 
 
 def _usage(answer: bytes | None, shape: str) -> Usage | None:
@@ -183,103 +200,6 @@ def _request_in(path: Path) -> bytes | None:
     return data if guess_shape(data) is not None else None
 
 
-def _session(path: Path, wishes: Wishes, progress: Callable[[int, int], None] | None) -> Breakdown:
-    from ullage.core.accounting import account_recorded, make_meter, measure_message, measure_system, measure_tool
-    from ullage.core.accounting.details import describe
-    from ullage.sources import read_session
-
-    session = read_session(path, progress=progress)
-    call, anchor = _choose_call(session, wishes)
-    context = session.context(call)
-    latest = _call_that_names(session, call)
-    meter = make_meter(
-        dialect=wishes.dialect or (latest.dialect if latest else None),
-        provider=wishes.provider or (latest.provider if latest else None),
-        model=wishes.model or (latest.model if latest else None),
-        client=session.client,
-    )
-    breakdown = account_recorded(
-        meter,
-        system=[measure_system(text, meter) for text in context.system],
-        tools=[measure_tool(spec, meter) for spec in context.tools],
-        messages=[measure_message(message, meter) for message in context.messages],
-        record=_record(session, anchor, complete=context.complete),
-        window=wishes.window or session.window,
-        details=describe(context, meter),
-    )
-    return msgspec.structs.replace(breakdown, client=session.client, session=session.id)
-
-
-def _choose_call(session: Session, wishes: Wishes) -> tuple[int | None, int | None]:
-    """Which call's context to show (`None`: what the next one would send) and the call whose usage it is measured by."""
-    if wishes.call is not None:
-        if not 1 <= wishes.call <= len(session.calls):
-            raise CallError(
-                f"There is no call {wishes.call}: the session has {len(session.calls)}.",
-                hint=f"Give --call 1 to {len(session.calls)}." if session.calls else "Leave --call out.",
-                code="no_such_call",
-            )
-        index = wishes.call - 1
-        return index, index if session.calls[index].trusted else session.anchor(index)
-    anchor = session.anchor()
-    if anchor is None:
-        return None, None
-    call = session.calls[anchor]
-    reply = set(call.reply)
-    sent = len(session.messages(None, call.messages))
-    pending = any(index not in reply for index in range(call.messages, call.messages + sent))
-    return (None if pending else anchor), anchor
-
-
-def _call_that_names(session: Session, call: int | None) -> Call | None:
-    """The call that says which model is spoken to: the one asked for, else the last one of the main chain."""
-    if call is not None:
-        return session.calls[call]
-    named = (one for one in reversed(session.calls) if not one.sidechain and one.model is not None)
-    return next(named, None)
-
-
-def _record(session: Session, anchor: int | None, *, complete: bool) -> Record:
-    from ullage.core.accounting import Record
-
-    chain = list(_chain(session, anchor))
-    first = chain[0] if chain else None
-    compaction = session.compactions[-1] if session.compactions else None
-    behind = compaction is not None and (first is None or compaction.before_call <= first.index)
-    whole = first is not None and first.previous is None and not session.problems.headless and not first.lossy
-    return Record(
-        calls=tuple(_facts(call) for call in chain),
-        complete=complete,
-        from_start=whole,
-        compacted=behind,
-        tokens_after=compaction.tokens_after if compaction is not None and behind else None,
-    )
-
-
-def _chain(session: Session, anchor: int | None) -> Iterator[Call]:
-    """The trusted calls that lead to the anchor, oldest first."""
-    found = []
-    while anchor is not None:
-        found.append(session.calls[anchor])
-        anchor = session.anchor(anchor)
-    return reversed(found)
-
-
-def _facts(call: Call) -> Any:
-    from ullage.core.accounting import CallFacts
-
-    assert call.usage is not None, "a trusted call has usage"
-    return CallFacts(
-        usage=call.usage,
-        provider=call.provider,
-        api=call.api,
-        model=call.model,
-        start=call.messages,
-        reply=call.reply,
-        output_unsure=call.output_unsure,
-    )
-
-
 def _meta(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
@@ -295,6 +215,7 @@ def _word(meta: dict[str, Any], key: str) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _refuse_call(wishes: Wishes) -> None:
+def refuse_call(wishes: Wishes) -> None:
+    """Raises `CallError` where a call was asked for and the source is no session."""
     if wishes.call is not None:
         raise CallError("--call picks a call of a session file.", hint="Leave it out here.", code="no_such_call")

@@ -8,7 +8,7 @@ from .measured import CallFacts, measured_growth, measured_harness, retained_rea
 from .meter import Meter, make_meter
 from .options import NO_OPTIONS, Options, read_options
 from .payloads import SHAPES, Payload, guess_shape, read_payload
-from .recorded import Record, account_recorded
+from .recorded import Record, account_recorded, measured_ratios
 from .report import load_report, report
 from .views import VIEWS, View, render_view
 
@@ -42,6 +42,7 @@ __all__ = [
     "measure_tool",
     "measured_growth",
     "measured_harness",
+    "measured_ratios",
     "next_prompt",
     "read_options",
     "read_payload",

@@ -63,7 +63,7 @@ def account_recorded(
     No anchor: the sum of the sections. After a switch of the model the old usage stays, said to be the old model's, and proves
     nothing about the rows.
     """
-    calls = tuple(placed(call, messages) for call in record.calls)
+    calls = placed(record.calls, messages)
     anchor = calls[-1] if calls else None
     switched = anchor is not None and anchor.model != meter.model
     onward = anchor is not None and any(True for _ in _behind(anchor, messages))
@@ -92,11 +92,29 @@ class _Part(Struct, frozen=True):
     entries: tuple[Entry, ...]
 
 
-def placed(call: CallFacts, messages: Sequence[Measure]) -> CallFacts:
-    """The call with what the messages tell: its turn, and whether its answer carries reasoning."""
-    turn = sum(measure.opens_turn for measure in messages[: call.start])
-    carrier = call.carrier or any(messages[index].carries for index in call.reply if index < len(messages))
-    return replace(call, turn=turn, carrier=carrier)
+def placed(calls: Sequence[CallFacts], messages: Sequence[Measure]) -> tuple[CallFacts, ...]:
+    """The calls with what the messages tell: the turn of each, and whether its answer carries reasoning."""
+    turns = list(itertools.accumulate((measure.opens_turn for measure in messages), initial=0))
+    return tuple(
+        replace(
+            call,
+            turn=turns[min(call.start, len(messages))],
+            carrier=call.carrier or any(messages[index].carries for index in call.reply if index < len(messages)),
+        )
+        for call in calls
+    )
+
+
+def measured_ratios(calls: Sequence[CallFacts], messages: Sequence[Measure]) -> list[float]:
+    """For each message, its tokens in a breakdown divided by its estimate: 1 but for tool results that usage measured."""
+    ratios = [1.0] * len(messages)
+    for before, after in itertools.pairwise(placed(calls, messages)):
+        between, growth = proven_results(before, after, messages)
+        estimate = sum(entry.tokens for index in between for entry in messages[index].entries)
+        if growth is not None and estimate > 0:
+            for index in between:
+                ratios[index] = growth / estimate
+    return ratios
 
 
 def _behind(anchor: CallFacts, messages: Sequence[Measure]) -> Iterator[Measure]:

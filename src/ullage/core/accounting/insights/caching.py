@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from ullage.core.accounting.measured import CACHE_SLACK_TOKENS
+from ullage.core.accounting.options import NO_OPTIONS
 from ullage.core.content import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ullage.core.accounting.measure import Measure
+    from ullage.core.accounting.meter import Meter
+
+_TOOLS_FIRST = ("anthropic", "bedrock")
 
 RowKind = Literal["harness", "tools", "system", "session", "turn"]
 
@@ -105,6 +109,28 @@ class Harness(Struct, frozen=True):
     tokens: int
 
 
+def harness_rows(dialect: str | None, *, tools: int, system: int) -> list[Harness]:
+    """The harness in the order of the prompt: Anthropic reads tools before the system prompt; of others that is not known."""
+    if dialect in _TOOLS_FIRST:
+        return [Harness("tools", "tools", tools), Harness("system", "system prompt", system)]
+    return [Harness("harness", "system prompt and tools", tools + system)]
+
+
+def measured_harness_rows(meter: Meter, system: Sequence[Measure], tools: Sequence[Measure]) -> list[Harness]:
+    """The harness as measured, with what stands around it once."""
+    rule = meter.rule
+    block = rule.tool_block(NO_OPTIONS) if tools else 0
+    return harness_rows(
+        meter.dialect,
+        tools=block + sum(_tokens(measure) for measure in tools),
+        system=rule.opening() + rule.hidden(NO_OPTIONS) + sum(_tokens(measure) for measure in system),
+    )
+
+
+def _tokens(measure: Measure) -> int:
+    return measure.frame + sum(max(0, entry.tokens) for entry in measure.entries)
+
+
 def find_caching(
     calls: Sequence[CachedCall],
     messages: Sequence[Measure],
@@ -140,9 +166,25 @@ def find_caching(
     )
 
 
-def find_losses(calls: Sequence[CachedCall]) -> tuple[CacheLoss, ...]:
-    """The losses alone, of calls that went on from one another."""
-    return tuple(_losses(calls, automatic=_is_automatic(calls)))
+def cache_without_messages(calls: Sequence[CachedCall], harness: Sequence[Harness]) -> Caching | None:
+    """The cache of a branch whose messages are not known: the harness, and the whole conversation as one row."""
+    if not any(_tells(call.usage) for call in calls):
+        return None
+    last, automatic = calls[-1], _is_automatic(calls)
+    held = last.held(automatic=automatic)
+    heads, top = _place_harness(harness, max(0, last.prompt - sum(piece.tokens for piece in harness)), last.prompt)
+    rows = [_row(piece.kind, piece.title, start, start + piece.tokens, held) for piece, start in heads if piece.tokens]
+    return Caching(
+        call=last.call,
+        read=last.usage.cache_read,
+        written=last.usage.cache_write,
+        fresh=last.usage.input_fresh,
+        held=held,
+        automatic=automatic,
+        read_share=_read_share(calls),
+        rows=(*rows, _row("session", "conversation", top, last.prompt, held)),
+        losses=tuple(_losses(calls, automatic=automatic)),
+    )
 
 
 def _tells(usage: Usage) -> bool:
@@ -162,7 +204,7 @@ def _lay_out(
     Every prompt of the branch fixes one place; between two of them the messages share the difference by their estimates. Where a
     later prompt is smaller, something in between was taken out: the earlier places are moved down to it.
     """
-    weights = [measure.frame + sum(max(0, entry.tokens) for entry in measure.entries) for measure in messages]
+    weights = [_tokens(measure) for measure in messages]
     known = [(call.start, call.prompt) for call in calls if call.start <= len(messages)]
     for index in range(len(known) - 2, -1, -1):
         known[index] = known[index][0], min(known[index][1], known[index + 1][1])

@@ -205,8 +205,8 @@ def _pieces(account: CallAccount, names: dict[str, str]) -> tuple[Piece, ...]:
         )
     weights = _weights(account.fresh, names)
     if account.proven is None:
-        return (*pieces, *_estimated(weights))
-    return (*pieces, *_shared(weights, account.proven))
+        return (*pieces, *estimated_pieces(weights))
+    return (*pieces, *share_proven(weights, account.proven))
 
 
 def _reply(account: CallAccount) -> Piece:
@@ -218,15 +218,15 @@ def _reply(account: CallAccount) -> Piece:
     return Piece(kind="reply", name="answer", tokens=max(before.usage.output or 0, counted), method="estimate")
 
 
-class _Weight(Struct):
+class Weight(Struct):
     """Estimated tokens of one name, and of how many pieces."""
 
     tokens: int = 0
     count: int = 0
 
 
-def _weights(measures: Iterable[Measure], names: dict[str, str]) -> dict[tuple[str, str], _Weight]:
-    weights: dict[tuple[str, str], _Weight] = defaultdict(_Weight)
+def _weights(measures: Iterable[Measure], names: dict[str, str]) -> dict[tuple[str, str], Weight]:
+    weights: dict[tuple[str, str], Weight] = defaultdict(Weight)
     for measure in measures:
         for entry in measure.entries:
             weight = weights[entry.section, _name(entry, names)]
@@ -244,13 +244,13 @@ def _name(entry: Entry, names: dict[str, str]) -> str:
     return entry.tool or names.get(entry.call_id or "") or "unknown"
 
 
-def _estimated(weights: dict[tuple[str, str], _Weight]) -> Iterable[Piece]:
+def estimated_pieces(weights: dict[tuple[str, str], Weight]) -> Iterable[Piece]:
     for (kind, name), weight in weights.items():
         if weight.tokens:
             yield Piece(kind=kind, name=name, tokens=weight.tokens, method="estimate", count=weight.count)
 
 
-def _shared(weights: dict[tuple[str, str], _Weight], proven: int) -> Iterable[Piece]:
+def share_proven(weights: dict[tuple[str, str], Weight], proven: int) -> Iterable[Piece]:
     """The proven tokens, each tool its share by its estimate; what stands around the results is in them."""
     tools = {name: weight for (kind, name), weight in weights.items() if kind == "tool_outputs"}
     method: PieceMethod = "measured" if len(tools) == 1 else "measured, shared by estimates"
