@@ -20,7 +20,7 @@ from ullage.core.calibration import (
     learn,
     start_growth,
 )
-from ullage.core.calibration.growth import BOUNDS, WINDOW
+from ullage.core.calibration.growth import BOUNDS, TUNING
 from ullage.core.calibration.least_absolute import fit_law
 from ullage.core.profiles import FAMILIES
 
@@ -128,7 +128,7 @@ def test_a_state_that_was_written_down_goes_on_as_if_it_had_not(
 @given(state=states, history=st.lists(samples(), min_size=1, max_size=3))
 @settings(deadline=None, max_examples=5)
 def test_a_state_never_outgrows_its_window(state: GrowthState, history: list[tuple[Addition, int]]) -> None:
-    assert len(taught(state, history * WINDOW).pairs) <= WINDOW
+    assert len(taught(state, history * TUNING.window).pairs) <= TUNING.window
 
 
 @given(state=states, added=additions(), more=st.integers(1, 5_000))

@@ -19,7 +19,7 @@ from ullage.core.calibration import (
     learn,
     start_growth,
 )
-from ullage.core.calibration.growth import BOUNDS, WINDOW
+from ullage.core.calibration.growth import BOUNDS, TUNING
 from ullage.core.profiles import Growth, find_family
 
 if TYPE_CHECKING:
@@ -175,9 +175,10 @@ def test_a_rule_that_was_wrong_for_a_while_comes_back() -> None:
 
 
 def test_only_the_newest_pairs_are_kept() -> None:
-    old, new = samples(Law(k=1.6), count=WINDOW), samples(Law(k=1.0), count=WINDOW)
+    window = TUNING.window
+    old, new = samples(Law(k=1.6), count=window), samples(Law(k=1.0), count=window)
     state = taught(old + new)
-    assert (len(state.pairs), state.seen) == (WINDOW, 2 * WINDOW)
+    assert (len(state.pairs), state.seen) == (window, 2 * window)
     assert state.law.k == pytest.approx(1.0, abs=0.01)
 
 

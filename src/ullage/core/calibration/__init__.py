@@ -1,11 +1,24 @@
 """What is learned from usage: samples accepted or refused, and the law that they draw away from the family's prior."""
 
-from .growth import METHOD, Expectation, GrowthState, Law, Pair, expect, find_trap, learn, start_growth
+from .growth import (
+    METHOD,
+    TUNING,
+    Expectation,
+    GrowthState,
+    Law,
+    Pair,
+    Tuning,
+    expect,
+    find_trap,
+    learn,
+    start_growth,
+)
 from .keys import Key
 from .samples import Addition, Replay, Trap, addition_after, dropped_reasoning
 
 __all__ = [
     "METHOD",
+    "TUNING",
     "Addition",
     "Expectation",
     "GrowthState",
@@ -14,6 +27,7 @@ __all__ = [
     "Pair",
     "Replay",
     "Trap",
+    "Tuning",
     "addition_after",
     "dropped_reasoning",
     "expect",

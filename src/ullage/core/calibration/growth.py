@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 
 METHOD = "growth-v1"
 
-WINDOW = 64
-"""Pairs that are kept: older ones say less about the client's present version."""
-
-TRUST = (4_000.0, 80_000.0, 2.0, 2.0)
-"""How much the priors of k, b, each and a weigh: as much as so many tokens of text, tokens of output, further items and calls.
-
-This and `WINDOW` were chosen by leaving out one recorded file at a time (scripts/growth_constants.py); the error hardly depends
-on them."""
-
 BOUNDS = ((0.7, 2.5), (0.8, 1.1), (0.0, 100.0), (-200.0, 400.0))
 """What k, b, each and a may be. A pair that no law within these explains is a trap, not a sample."""
 
@@ -45,6 +36,22 @@ _OUTPUT_ERROR = 0.01
 _SHORT_OUTPUT_ERROR = 0.5
 _COVERAGE = 0.9
 _PRIOR_MISSES = (1.0, 1.0, 1.0, 2.0, 2.0)
+
+
+class Tuning(Struct, frozen=True, kw_only=True):
+    """How fast a law leaves its prior. `window` is the number of pairs that are kept: older ones say less about the client's
+    present version. `trust` is how much the priors of k, b, each and a weigh: as much as so many tokens of text, tokens of
+    output, further items and calls.
+
+    The defaults were chosen by leaving out one recorded file at a time (scripts/growth_constants.py, which prints how little the
+    error depends on them).
+    """
+
+    window: int = 64
+    trust: tuple[float, float, float, float] = (4_000.0, 80_000.0, 2.0, 2.0)
+
+
+TUNING = Tuning()
 
 
 class Law(Struct, frozen=True, kw_only=True):
@@ -74,7 +81,7 @@ class GrowthState(Struct, frozen=True, kw_only=True):
     """What was learned for one provider, model, estimator and client.
 
     `prior`, `prior_replay` and `error` are the family's; `law` and `replay` are in force now. `pairs` are the newest accepted
-    ones, at most `WINDOW`; `seen` counts all of them.
+    ones, as many as the window holds; `seen` counts all of them.
     """
 
     prior: Law
@@ -138,7 +145,7 @@ def find_trap(addition: Addition, prompt: int) -> Trap | None:
     return "shrunk" if grown < 0 else "cut"
 
 
-def learn(state: GrowthState, addition: Addition, prompt: int) -> GrowthState:
+def learn(state: GrowthState, addition: Addition, prompt: int, tuning: Tuning = TUNING) -> GrowthState:
     """The state after `prompt` was reported for the call that sent the addition; the same state if the pair is a trap."""
     if find_trap(addition, prompt) is not None:
         return state
@@ -151,8 +158,8 @@ def learn(state: GrowthState, addition: Addition, prompt: int) -> GrowthState:
         dropped_never=dropped_reasoning(addition, "never"),
         miss=abs(expect(state, addition).tokens - prompt) / _scale(state, addition),
     )
-    pairs = (*state.pairs, pair)[-WINDOW:]
-    law, replay = _fit(state, pairs)
+    pairs = (*state.pairs, pair)[-tuning.window :]
+    law, replay = _fit(state, pairs, tuning)
     return replace(state, law=law, replay=replay, pairs=pairs, seen=state.seen + 1)
 
 
@@ -171,19 +178,19 @@ def _explained(addition: Addition) -> tuple[float, float]:
     return _growth(least, addition) - max(dropped), _growth(most, addition) - min(dropped)
 
 
-def _fit(state: GrowthState, pairs: Sequence[Pair]) -> tuple[Law, Replay]:
+def _fit(state: GrowthState, pairs: Sequence[Pair], tuning: Tuning) -> tuple[Law, Replay]:
     """The law under the family's rule for reasoning; under another one where that explains the pairs clearly better."""
-    law = _fit_law(state.prior, pairs, state.prior_replay)
+    law = _fit_law(state.prior, pairs, state.prior_replay, tuning)
     replay = _find_replay(state.prior_replay, law, pairs)
-    return (law if replay == state.prior_replay else _fit_law(state.prior, pairs, replay)), replay
+    return (law if replay == state.prior_replay else _fit_law(state.prior, pairs, replay, tuning)), replay
 
 
-def _fit_law(prior: Law, pairs: Sequence[Pair], replay: Replay) -> Law:
+def _fit_law(prior: Law, pairs: Sequence[Pair], replay: Replay, tuning: Tuning) -> Law:
     k, b, each, a = fit_law(
         [(pair.new_tokens, float(pair.output), float(_further(pair.items)), 1.0) for pair in pairs],
         [pair.grown + _dropped(pair, replay) for pair in pairs],
         prior=(prior.k, prior.b, prior.each, prior.a),
-        trust=TRUST,
+        trust=tuning.trust,
         bounds=BOUNDS,
     )
     return Law(k=k, b=b, each=each, a=a)

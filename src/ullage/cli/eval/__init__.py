@@ -1,0 +1,16 @@
+"""`ullage eval`: how good estimates and choices would have been on what was recorded."""
+
+from __future__ import annotations
+
+from ullage.cli.app import LazyGroup
+
+command = LazyGroup(
+    name="eval",
+    help="Measure estimates against recordings.",
+    table={
+        "transcripts": (
+            "ullage.cli.eval.transcripts:command",
+            "How far estimates are from the prompts that sessions report.",
+        ),
+    },
+)

@@ -1,0 +1,168 @@
+"""The estimates that are compared: every one gives the prompt of a call, from the text alone or from the call before."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.core.accounting import grown
+from ullage.core.calibration import METHOD, TUNING, GrowthState, Key, Trap, expect, find_trap, learn, start_growth
+from ullage.core.profiles import find_family, reasoning_retention
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ullage.core.calibration import Addition, Tuning
+    from ullage.core.profiles import Family
+
+    from .recordings import Growing, Recording, Turn
+
+FITTED = {
+    "chars/4": "chars ÷ 4 + fitted constant",
+    "seed": "seed denominators + fitted constant",
+    "o200k": "o200k + fitted constant",
+}
+"""Estimates of the whole conversation from its text, with one constant a transcript for what the file does not hold: the median
+of what they miss, so it knows the future."""
+
+ANCHORED = {
+    "usage+chars/4": "last usage + chars ÷ 4",
+    "usage+o200k": "last usage + o200k",
+    "family": "last usage + family law",
+}
+"""Estimates of what is new, on top of the last usage; nothing is learned."""
+
+LEARNED = {
+    METHOD: "growth-v1",
+    f"{METHOD}-fresh": "growth-v1, every file anew",
+    f"{METHOD}-o200k": "growth-v1, o200k as its estimator",
+}
+"""The same with a law learned from the calls before: of all files in the order of time, or of the same file only."""
+
+METHODS = {**FITTED, **ANCHORED, **LEARNED}
+"""Every method by its id, with its name for people."""
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """What a learned method expected of one call: in tokens, with its interval, and whether the pair could be learned from."""
+
+    tokens: int
+    low: int
+    high: int
+    trap: Trap | None
+
+
+class Place(NamedTuple):
+    """One turn of one recording, by their numbers."""
+
+    recording: int
+    turn: int
+
+
+def text_estimate(method: str, turn: Turn) -> float:
+    """The conversation of a turn by one of the fitted methods, before its constant."""
+    match method:
+        case "chars/4":
+            return math.ceil(turn.chars / 4)
+        case "seed":
+            return math.ceil(turn.chars / session_denominator(_family(turn)))
+        case _:
+            return turn.o200k
+
+
+def session_denominator(family: Family) -> float:
+    """Characters a token of session text (accounting specification, section 4.1, column "session")."""
+    if family.id.startswith("claude-4.7"):
+        return 2.6
+    return 3.5 if family.id.startswith("claude") else 4.0
+
+
+def fit_constant(method: str, turns: Sequence[Turn]) -> float:
+    """The constant of one transcript: system prompt, tools, and whatever else its file does not hold."""
+    return statistics.median(turn.prompt - text_estimate(method, turn) for turn in turns)
+
+
+def anchored_estimate(method: str, turn: Turn, growing: Growing) -> float:
+    """The prompt of a turn by one of the methods that start from the last usage and learn nothing."""
+    prompt = growing.addition.prompt
+    match method:
+        case "usage+chars/4":
+            return prompt + growing.output + math.ceil(growing.chars / 4)
+        case "usage+o200k":
+            return prompt + growing.output + growing.o200k
+        case _:
+            return prompt + grown(_family(turn).growth, output=growing.output, new_tokens=growing.o200k)
+
+
+class Learning(NamedTuple):
+    """What a learned method expected of every turn that could be judged, and what it had learned in the end."""
+
+    judged: dict[Place, Judged]
+    states: dict[tuple[Key, str], GrowthState]
+
+
+def follow(method: str, recordings: Sequence[Recording], tuning: Tuning = TUNING) -> Learning:
+    """Goes through all turns in the order of time, expects each before it is learned from.
+
+    A state is kept for every provider, model, estimator and client, and where every file begins anew, for each of its files.
+    """
+    fresh, own_tokens = method.endswith("-fresh"), not method.endswith("-o200k")
+    judged: dict[Place, Judged] = {}
+    states: dict[tuple[Key, str], GrowthState] = {}
+    for place in _by_time(recordings):
+        recording = recordings[place.recording]
+        turn = recording.turns[place.turn]
+        if turn.growing is None:
+            continue
+        addition = _addition(turn.growing, own_tokens=own_tokens)
+        where = _key(turn, recording.client, own_tokens=own_tokens), recording.path if fresh else ""
+        state = states.get(where) or _start(turn, own_tokens=own_tokens)
+        if turn.unscored is None:
+            judged[place] = _judge(state, addition, turn.prompt)
+        states[where] = learn(state, addition, turn.prompt, tuning)
+    return Learning(judged, states)
+
+
+def _judge(state: GrowthState, addition: Addition, prompt: int) -> Judged:
+    expected = expect(state, addition)
+    return Judged(tokens=expected.tokens, low=expected.low, high=expected.high, trap=find_trap(addition, prompt))
+
+
+def _addition(growing: Growing, *, own_tokens: bool) -> Addition:
+    return growing.addition if own_tokens else replace(growing.addition, new_tokens=growing.o200k)
+
+
+def _start(turn: Turn, *, own_tokens: bool) -> GrowthState:
+    identity = turn.identity
+    return start_growth(
+        _family(turn).growth, reasoning_retention(identity.provider, identity.model), own_tokens=own_tokens
+    )
+
+
+def _key(turn: Turn, client: str, *, own_tokens: bool) -> Key:
+    return Key(
+        method=METHOD,
+        provider=turn.identity.provider,
+        model=turn.identity.model,
+        estimator="wire-v1" if own_tokens else "o200k-base-v1",
+        client=client,
+    )
+
+
+def _family(turn: Turn) -> Family:
+    return find_family(turn.identity.provider, turn.dialect, turn.identity.model)
+
+
+def _by_time(recordings: Sequence[Recording]) -> Iterable[Place]:
+    """All turns by their time; one without a time stands right behind the turn before it in its file."""
+    timed: list[tuple[int, Place]] = []
+    for number, recording in enumerate(recordings):
+        newest = 0
+        for index, turn in enumerate(recording.turns):
+            newest = max(newest, turn.time_ms or 0)
+            timed.append((newest, Place(number, index)))
+    return (place for _, place in sorted(timed))
