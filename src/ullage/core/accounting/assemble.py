@@ -10,6 +10,7 @@ from ullage.core.tokens import compact_json
 
 from .breakdown import Breakdown, Notice, Total
 from .details import describe
+from .heuristics import settle
 from .measure import Entry, measure_message, measure_system, measure_tool
 from .options import NO_OPTIONS, Options
 from .sections import TOOL_BLOCK, make_sections
@@ -87,6 +88,8 @@ def compose(
     details: Details | None = None,
 ) -> Breakdown:
     """Sections from entries, the total, and the gap between them. Without a total, the sum of the sections is it."""
+    if meter.ratio_rule is not None:
+        entries = settle(entries, meter.ratio_rule)
     sections = make_sections(entry for entry in entries if _is_shown(entry))
     tokens = sum(section.tokens for section in sections)
     if total is None:
@@ -104,6 +107,7 @@ def compose(
         dialect=meter.dialect,
         provider=meter.provider,
         model=meter.model,
+        heuristic=meter.ratio_rule.described() if meter.ratio_rule is not None else None,
         details=details,
     )
 

@@ -54,6 +54,20 @@ class Notice(Struct, frozen=True, kw_only=True):
     message: str
 
 
+class Heuristic(Struct, frozen=True, kw_only=True):
+    """The ratios that made an inspector's numbers. `source` is the patch that had the last word: a built-in row's label,
+    `defaults`, `profile:NAME` or a rule's label; `tools` is how tool definitions were counted, by a denominator or, if that is
+    `None`, by a formula of its own."""
+
+    label: str
+    source: str
+    text_denominator: float
+    session_denominator: float
+    tool_denominator: float | None
+    tool_numerator: str
+    tools: str
+
+
 class Total(Struct, frozen=True, kw_only=True):
     """The prompt of a call: from the provider, or estimated by `method` within bounds."""
 
@@ -94,7 +108,7 @@ class Breakdown(Struct, frozen=True, kw_only=True):
     """A request, section by section: `sum(section.tokens) + gap == total.tokens`, always.
 
     `window` is the provider's limit where it is known; `output` is the last answer's, which is no part of the prompt.
-    `details` never leaves the process.
+    `heuristic` is there if characters were divided. `details` never leaves the process.
     """
 
     estimator: str
@@ -111,6 +125,7 @@ class Breakdown(Struct, frozen=True, kw_only=True):
     provider: str | None = None
     model: str | None = None
     warnings: tuple[Notice, ...] = ()
+    heuristic: Heuristic | None = None
     details: Details | None = None
 
     @property

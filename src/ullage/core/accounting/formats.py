@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from .breakdown import Heuristic
 
 Style = Literal["fine", "coarse"]
 
@@ -29,6 +32,21 @@ def tokens_text(value: int, *, exact: bool, style: Style = "fine") -> str:
 def chars_text(chars: int) -> str:
     """`9.2k ch`."""
     return f"{compact_number(chars)} ch"
+
+
+def ratios_text(heuristic: Heuristic) -> str:
+    """`counts ch ÷ 3.8 · session ÷ 3.5 · tools ÷ 3.3 (label)`: only what differs from the first, and who had the last word."""
+    text = heuristic.text_denominator
+    parts = [f"counts ch ÷ {text:g}"]
+    if heuristic.session_denominator != text:
+        parts.append(f"session ÷ {heuristic.session_denominator:g}")
+    if heuristic.tool_denominator is None:
+        parts.append(f"tools: {heuristic.tools}")
+    elif heuristic.tool_denominator != text:
+        parts.append(f"tools ÷ {heuristic.tool_denominator:g}")
+    told = heuristic.source in (heuristic.label, "fallback", "built-in")
+    source = "" if told else f", by {heuristic.source}"
+    return f"{' · '.join(parts)} ({heuristic.label}{source})"
 
 
 def window_text(window: int) -> str:

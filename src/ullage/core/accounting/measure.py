@@ -9,9 +9,9 @@ from msgspec import Struct
 from ullage.core.content import Role
 
 from .amounts import Amount, exactly, total
+from .heuristics.calls import call_json
 from .inline_tools import inline_tools
 from .layouts import find_blocks
-from .tool_shapes import tool_payload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,7 +80,7 @@ def measure_tool(spec: ToolSpec, meter: Meter) -> Measure:
         entries = [_renamed(entry, f"{spec.name}.{entry.name}") for measure in members for entry in measure.entries]
         return Measure(entries=tuple(entries), unknown=sum(measure.unknown for measure in members))
     amount = meter.rule.tool(spec)
-    chars = len(tool_payload(spec, meter.dialect))
+    chars = meter.tool_chars(spec)
     if spec.deferred or not spec.active:
         method = "deferred" if spec.active else "inactive"
         entry = _entry("tools", spec.name, exactly(0, method), chars, loaded_tokens=amount.tokens)
@@ -125,12 +125,10 @@ def _measure_part(part: Part, role: Role, meter: Meter) -> Iterator[Entry]:
             yield from _measure_text(part, role, meter)
         case "thinking":
             if part.text:
-                amount = exactly(0, "summary") if meter.rule.sealed_thinking else meter.rule.prose(part.text)
+                amount = exactly(0, "summary") if meter.rule.sealed_thinking else meter.rule.speech(part.text)
                 yield _entry("thinking_summaries", "thinking", amount, len(part.text))
         case "tool_call":
-            amount = meter.rule.call(part.name or "", part.text)
-            chars = len(part.text) + len(part.name or "")
-            yield _entry("messages", "tool calls", amount, chars, call_id=part.call_id, tool=part.name)
+            yield _measure_call(part, meter)
         case "tool_result":
             yield _measure_result(part, meter)
         case "image" | "document" | "audio" | "video":
@@ -151,7 +149,21 @@ def _measure_text(part: Part, role: Role, meter: Meter) -> Iterator[Entry]:
     if role in _INSTRUCTING_ROLES:
         yield from _split_text(text, meter, section, name, part.wire_type)
     else:
-        yield _entry(section, name, meter.rule.prose(text), len(text))
+        yield _entry(section, name, _count_text(text, meter, section), len(text))
+
+
+def _count_text(text: str, meter: Meter, section: str) -> Amount:
+    return meter.rule.prose(text) if section == "system" else meter.rule.speech(text)
+
+
+def _measure_call(part: Part, meter: Meter) -> Entry:
+    name = part.name or ""
+    if meter.ratio_rule is not None:
+        written = call_json(part)
+        amount, chars = meter.rule.speech(written), len(written)
+    else:
+        amount, chars = meter.rule.call(name, part.text), len(part.text) + len(name)
+    return _entry("messages", "tool calls", amount, chars, call_id=part.call_id, tool=part.name)
 
 
 def _measure_result(part: Part, meter: Meter) -> Entry:
@@ -162,7 +174,8 @@ def _measure_result(part: Part, meter: Meter) -> Entry:
             amounts.append(meter.rule.media(piece.media))
         amounts.append(meter.rule.result(piece.text))
         chars += len(piece.text)
-    amount = total(amounts, amounts[-1].method)
+    pictured = any(piece.media is not None for piece in part.parts)
+    amount = total(amounts, amounts[-1].method + (" and media" if pictured else ""))
     return _entry("tool_outputs", part.name or "", amount, chars, call_id=part.call_id, tool=part.name)
 
 
@@ -170,12 +183,12 @@ def _measure_media(part: Part, meter: Meter) -> Iterator[Entry]:
     if part.media is not None:
         yield _entry("messages", f"{part.kind}s", meter.rule.media(part.media), 0)
     if part.text:
-        yield _entry("messages", f"{part.kind}s", meter.rule.prose(part.text), len(part.text))
+        yield _entry("messages", f"{part.kind}s", meter.rule.speech(part.text), len(part.text))
 
 
 def _split_text(text: str, meter: Meter, section: str, name: str, part: str = "") -> Iterator[Entry]:
     """The text's blocks as entries of their own, and what is left of it; together they are the count of the whole text."""
-    whole = meter.rule.prose(text)
+    whole = _count_text(text, meter, section)
     entries = [entry for block in find_blocks(text, meter.client, part) for entry in _measure_block(text, block, meter)]
     rest = _rest(whole, entries)
     chars = len(text) - sum(entry.chars for entry in entries)

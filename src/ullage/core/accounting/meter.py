@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ullage.core.profiles import Retention, find_family, reasoning_retention
+from ullage.core.profiles.heuristics import NO_HEURISTICS
 from ullage.core.tokens import get_estimator
 
+from .heuristics import RatioRule, is_inspector, make_ratio_rule
+from .tool_shapes import tool_payload
 from .wire_rule import WireRule
 from .wrapper_rule import WrapperRule
 
 if TYPE_CHECKING:
-    from ullage.core.profiles import Growth
+    from ullage.core.content import ToolSpec
+    from ullage.core.profiles import Family, Growth
+    from ullage.core.profiles.heuristics import Heuristics
 
     from .rules import Rule
 
@@ -20,12 +25,34 @@ _VERSION = 1
 
 
 class Meter:
-    """What decides a measure, resolved once. `key` names all of it, for caches and stored numbers."""
+    """What decides a measure, resolved once. `key` names all of it, for caches and stored numbers.
 
-    __slots__ = ("client", "dialect", "estimator", "family", "growth", "key", "model", "provider", "retention", "rule")
+    `ratio_rule` is the rule if characters are divided, else `None`.
+    """
+
+    __slots__ = (
+        "client",
+        "dialect",
+        "estimator",
+        "family",
+        "growth",
+        "key",
+        "model",
+        "provider",
+        "ratio_rule",
+        "retention",
+        "rule",
+    )
 
     def __init__(
-        self, *, dialect: str | None, provider: str | None, model: str | None, client: str | None, estimator: str
+        self,
+        *,
+        dialect: str | None,
+        provider: str | None,
+        model: str | None,
+        client: str | None,
+        estimator: str,
+        heuristics: Heuristics,
     ) -> None:
         family = find_family(provider, dialect, model)
         self.dialect = dialect
@@ -33,12 +60,16 @@ class Meter:
         self.model = model
         self.client = client
         self.estimator = get_estimator(estimator).name
-        self.family = family.id
         self.growth: Growth = family.growth
         self.retention: Retention = reasoning_retention(provider, model)
-        self.rule: Rule = WireRule(family) if self.counts_the_wire else WrapperRule(get_estimator(estimator))
-        rule = family.id if self.counts_the_wire else ""
-        self.key = f"{self.estimator}/{_VERSION}/{rule}/{dialect or ''}/{client or ''}"
+        self.ratio_rule: RatioRule | None = None
+        if is_inspector(self.estimator):
+            self.ratio_rule = make_ratio_rule(
+                self.estimator, heuristics, provider=provider, model=model, dialect=dialect
+            )
+        self.rule: Rule = self.ratio_rule or self._rule_of(family)
+        self.family = family.id if self.ratio_rule is None else self.ratio_rule.family
+        self.key = f"{self.estimator}/{_VERSION}/{self._rule_key()}/{dialect or ''}/{client or ''}"
 
     @property
     def counts_the_wire(self) -> bool:
@@ -49,6 +80,20 @@ class Meter:
     def frames_every_message(self) -> bool:
         return not self.counts_the_wire
 
+    def tool_chars(self, spec: ToolSpec) -> int:
+        """Code points of one tool definition as it is counted."""
+        if self.ratio_rule is not None:
+            return len(self.ratio_rule.numerator.text(spec))
+        return len(tool_payload(spec, self.dialect))
+
+    def _rule_of(self, family: Family) -> Rule:
+        return WireRule(family) if self.counts_the_wire else WrapperRule(get_estimator(self.estimator))
+
+    def _rule_key(self) -> str:
+        if self.ratio_rule is not None:
+            return self.ratio_rule.key
+        return self.family if self.counts_the_wire else ""
+
 
 def make_meter(
     *,
@@ -57,9 +102,13 @@ def make_meter(
     model: str | None,
     client: str | None,
     estimator: str = "wire-v1",
+    heuristics: Heuristics = NO_HEURISTICS,
 ) -> Meter:
     """The meter for a model on a dialect, as one client writes it; each may be unknown.
 
-    Raises `CallError` for an unknown estimator.
+    `heuristics` are what a user and a project have set about the estimators that divide characters. Raises `CallError` for an
+    unknown estimator.
     """
-    return Meter(dialect=dialect, provider=provider, model=model, client=client, estimator=estimator)
+    return Meter(
+        dialect=dialect, provider=provider, model=model, client=client, estimator=estimator, heuristics=heuristics
+    )

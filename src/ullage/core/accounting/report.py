@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from .breakdown import Breakdown, Item, Notice, Section, Total
+from .breakdown import Breakdown, Heuristic, Item, Notice, Section, Total
 
 
 def report(breakdown: Breakdown) -> dict[str, Any]:
@@ -30,6 +30,7 @@ def report(breakdown: Breakdown) -> dict[str, Any]:
         "total_high": total.high,
         "total_kind": total.kind,
         "total_method": total.method,
+        "heuristic": msgspec.to_builtins(breakdown.heuristic),
         "output": breakdown.output,
         "ullage": breakdown.ullage,
         "sections": [_section(section, breakdown) for section in breakdown.sections],
@@ -53,6 +54,7 @@ def load_report(data: dict[str, Any]) -> Breakdown:
         total=total,
         sections=tuple(msgspec.convert(section, Section) for section in data["sections"]),
         gap=data["gap"],
+        heuristic=msgspec.convert(data.get("heuristic"), Heuristic | None),
         window=data.get("window"),
         output=data.get("output"),
         source=data.get("source"),

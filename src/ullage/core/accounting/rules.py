@@ -15,7 +15,11 @@ class Rule(Protocol):
     """Amounts of contents, and whole tokens of what stands around them."""
 
     def prose(self, text: str) -> Amount:
-        """Text of a system prompt, a user or a model."""
+        """Text of a system prompt, an instruction file or a skill."""
+        ...
+
+    def speech(self, text: str) -> Amount:
+        """What a user or a model says, thinking included."""
         ...
 
     def dense(self, text: str) -> Amount:

@@ -70,7 +70,7 @@ def _section(section_id: str, entries: Sequence[Entry]) -> Section:
         tokens=sum(entry.tokens for entry in entries),
         low=sum(entry.low for entry in entries),
         high=sum(entry.high for entry in entries),
-        chars=sum(entry.chars for entry in entries),
+        chars=sum(entry.chars for entry in entries if entry.loaded_tokens is None),
         method=_main_method(entries),
         items=items,
     )

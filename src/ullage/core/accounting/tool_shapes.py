@@ -52,7 +52,7 @@ def _pi_messages(spec: ToolSpec, description: str) -> Any:
 
 
 def _raw_schema(spec: ToolSpec, description: str) -> Any:
-    return {**_pi_messages(spec, description), "promptGuidelines": []}
+    return {**_pi_messages(spec, description), "promptGuidelines": list(spec.guidelines)}
 
 
 _SHAPES: dict[str, Callable[[ToolSpec, str], Any]] = {
@@ -78,12 +78,31 @@ _ALIASES = {
     "google-vertex": "gemini",
     "bedrock-converse-stream": "bedrock",
 }
+SHAPE_LABELS = {
+    "openai-responses": "OpenAI Responses",
+    "openai-chat": "OpenAI Chat",
+    "anthropic": "Anthropic",
+    "gemini": "Gemini",
+    "bedrock": "Bedrock",
+    "pi-messages": "Pi Messages",
+    "raw-schema": "raw schema",
+    "openai-cookbook": "OpenAI Responses",
+}
+"""Names of the shapes for people."""
+
+_GEMINI_LIST = '{"functionDeclarations":[', "]}"
+_LIST = "[", "]"
 
 
 def shape_key(key: str | None) -> str:
     """The shape behind a name or an alias; `openai-responses` for unknown ones."""
+    return find_shape(key) or "openai-responses"
+
+
+def find_shape(key: str | None) -> str | None:
+    """The shape behind a name or an alias; `None` for unknown ones."""
     name = _ALIASES.get(key or "", key or "")
-    return name if name in _SHAPES else "openai-responses"
+    return name if name in _SHAPES else None
 
 
 def tool_payload(spec: ToolSpec, key: str | None, *, placeholder: bool = True) -> str:
@@ -96,8 +115,17 @@ def tools_payload(specs: Sequence[ToolSpec], key: str | None) -> str:
     """Minified JSON of all tools; nothing for no tools."""
     if not specs:
         return ""
-    members = ",".join(tool_payload(spec, key) for spec in specs)
-    return f'{{"functionDeclarations":[{members}]}}' if shape_key(key) == "gemini" else f"[{members}]"
+    opening, closing = _brackets(key)
+    return opening + ",".join(tool_payload(spec, key) for spec in specs) + closing
+
+
+def brackets_size(key: str | None) -> int:
+    """Characters around the members of `tools_payload`."""
+    return sum(map(len, _brackets(key)))
+
+
+def _brackets(key: str | None) -> tuple[str, str]:
+    return _GEMINI_LIST if shape_key(key) == "gemini" else _LIST
 
 
 def schema_strings(schema: Any) -> Iterator[str]:

@@ -9,9 +9,10 @@ from msgspec import Struct
 from ullage.core.profiles import FAMILIES
 
 from .counted import PREFLIGHT
-from .formats import chars_text, compact_number, share_text, tokens_text, total_share_text
+from .formats import chars_text, compact_number, ratios_text, share_text, tokens_text, total_share_text
 from .screen import Paint, Painter, cut, pad, safe, spread, width_of
 from .sections import HARNESS, TOOL_BLOCK, section_kind
+from .source_line import source_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,11 +71,28 @@ def _header(breakdown: Breakdown, view: View, width: int, paint: Painter) -> lis
     names = [paint(name, "strong" if name == view else "dim") for name in VIEWS]
     title = f"{paint('[Context]', 'title')} {' → '.join(names)}"
     target = "/".join(part for part in (breakdown.provider, breakdown.model) if part) or "unknown"
-    label = next((family.label for family in FAMILIES if family.id == breakdown.family), breakdown.family)
-    facts = [f"model {target}", f"{breakdown.estimator}: {label}"]
+    facts = [f"model {target}", _method_hint(breakdown)]
     if breakdown.client:
         facts.insert(0, breakdown.client)
-    return [title, paint(cut(_INDENT + safe(" · ".join(facts)), width), "dim")]
+    return [title, *(paint(cut(_INDENT + line, width), "dim") for line in _fitted(facts, width - len(_INDENT)))]
+
+
+def _fitted(facts: Sequence[str], columns: int) -> Iterator[str]:
+    """The facts on one line, or the last of them on a line of its own."""
+    line = safe(" · ".join(facts))
+    if width_of(line) <= columns:
+        yield line
+    else:
+        yield safe(" · ".join(facts[:-1]))
+        yield safe(facts[-1])
+
+
+def _method_hint(breakdown: Breakdown) -> str:
+    """How everything was counted, said once."""
+    if breakdown.heuristic is not None:
+        return ratios_text(breakdown.heuristic)
+    label = next((family.label for family in FAMILIES if family.id == breakdown.family), breakdown.family)
+    return f"{breakdown.estimator}: {label}"
 
 
 def _harness_rows(breakdown: Breakdown, view: View) -> list[_Row]:
@@ -151,7 +169,8 @@ def _section_row(section: Section, mark: str) -> _Row:
 def _item_rows(section: Section, breakdown: Breakdown) -> Iterator[_Row]:
     if section.id not in _LISTED:
         return
-    items = sorted(section.items, key=lambda item: (-item.tokens, item.name))
+    shown = (item for item in section.items if _is_listed(item, breakdown))
+    items = sorted(shown, key=lambda item: (-item.tokens, item.name))
     for item in items[:_ITEMS_SHOWN]:
         yield _item_row(section, item, breakdown)
     if len(items) > _ITEMS_SHOWN:
@@ -160,14 +179,26 @@ def _item_rows(section: Section, breakdown: Breakdown) -> Iterator[_Row]:
         yield _Row(label=f"{len(rest)} more", number=number, item=True, paint="dim")
 
 
+def _is_listed(item: Item, breakdown: Breakdown) -> bool:
+    """Brackets and commas around all tools together are no row of their own; what a vendor adds once is."""
+    divided = breakdown.heuristic is not None and breakdown.heuristic.tool_denominator is not None
+    return item.name != TOOL_BLOCK or (item.tokens > 0 and not divided)
+
+
 def _item_row(section: Section, item: Item, breakdown: Breakdown) -> _Row:
     words = _words(section, item, breakdown)
     name = item.name or "around the entries"
     label = safe(name if item.count == 1 else f"{name} ({item.count})")
     if item.state is not None:
-        cost = f", {tokens_text(item.loaded_tokens or 0, exact=False)} if loaded" if item.state == "deferred" else ""
-        return _Row(label=label, number="-", detail=f"({item.state}{cost}) {words}".rstrip(), paint="dim", item=True)
+        return _Row(label=label, number="-", detail=f"{_state_text(item)} {words}".rstrip(), paint="dim", item=True)
     return _Row(label=label, number=tokens_text(item.tokens, exact=False), detail=words, item=True)
+
+
+def _state_text(item: Item) -> str:
+    """`(deferred, ~0.2k if loaded)`: why a tool costs nothing yet, and what it would cost."""
+    if item.loaded_tokens is None:
+        return f"({item.state})"
+    return f"({item.state}, {tokens_text(item.loaded_tokens, exact=False)} if loaded)"
 
 
 def _words(section: Section, item: Item, breakdown: Breakdown) -> str:
@@ -293,7 +324,7 @@ def _expanded_skills(section: Section, breakdown: Breakdown, columns: int, paint
 
 def _expanded_tools(section: Section, breakdown: Breakdown, columns: int, paint: Painter) -> Iterator[str]:
     block = next((item for item in section.items if item.name == TOOL_BLOCK), None)
-    if block is not None and block.tokens:
+    if block is not None and block.tokens and _is_listed(block, breakdown):
         once = f"{_INDENT * 2}{tokens_text(block.tokens, exact=False)} of it once, with the first tool"
         yield paint(cut(once, columns), "dim")
     known = breakdown.details.tools if breakdown.details is not None else {}
@@ -309,9 +340,11 @@ def _expanded_tools(section: Section, breakdown: Breakdown, columns: int, paint:
 
 
 def _tool_head(item: Item, details: ToolDetails | None, columns: int, paint: Painter) -> Iterator[str]:
-    source = f" · {safe(details.source)}" if details is not None and details.source else ""
-    number = tokens_text(item.tokens, exact=False) if item.state is None else f"({item.state})"
-    left = cut(f"{_INDENT * 2}{safe(item.name)}{source}", columns - width_of(number) - 2)
+    number = tokens_text(item.tokens, exact=False) if item.state is None else _state_text(item)
+    room = columns - width_of(number) - 2
+    left = cut(f"{_INDENT * 2}{safe(item.name)}", room)
+    if details is not None and details.source:
+        left += source_text(safe(details.source), room - width_of(left))
     yield paint(spread(left, number, columns), "plain" if item.state is None else "dim")
     if details is not None and details.description:
         yield paint(cut(f"{_INDENT * 3}{safe(details.description)}", columns), "dim")

@@ -54,6 +54,9 @@ class WireRule:
     def prose(self, text: str) -> Amount:
         return self._text(text, self._family.prose, self._text_method)
 
+    def speech(self, text: str) -> Amount:
+        return self.prose(text)
+
     def dense(self, text: str) -> Amount:
         return self._text(text, self._family.dense, self._dense_method)
 

@@ -38,6 +38,9 @@ class WrapperRule:
     def prose(self, text: str) -> Amount:
         return self._amount(self._estimator.text(text))
 
+    def speech(self, text: str) -> Amount:
+        return self.prose(text)
+
     def dense(self, text: str) -> Amount:
         return self.prose(text)
 

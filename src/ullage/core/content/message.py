@@ -64,6 +64,8 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
 
     `deferred` tools are listed but not loaded, so they cost nothing yet. `tools` are the members of a namespace.
     `format` is the decoded grammar of a custom tool. `wire` is the definition exactly as it was sent, when it came off a wire.
+    `source` is where the host has it from, as `scope · source · origin · path`; `guidelines` are texts that it adds to the system
+    prompt for the tool. Both are known only where the host tells them.
     """
 
     name: str
@@ -74,6 +76,7 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     deferred: bool = False
     active: bool = True
     source: str | None = None
+    guidelines: tuple[str, ...] = ()
     format: Any = None
     tools: tuple[ToolSpec, ...] = ()
     wire: bytes = b""

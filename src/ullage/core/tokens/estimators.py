@@ -8,7 +8,7 @@ from ullage.core.errors import CallError
 
 from .vocabularies import load_vocabulary
 
-ESTIMATORS = ("wire-v1", "o200k-base-v1", "chars-v1")
+ESTIMATORS = ("wire-v1", "o200k-base-v1", "chars-v1", "inspector-v2", "inspector-v1")
 """Names that `get_estimator` knows, the default of live figures first (design, section 11)."""
 
 _CHARS_PER_TOKEN = 4
@@ -36,6 +36,16 @@ class CharsEstimator:
         return -(-utf16_units(text) // _CHARS_PER_TOKEN)
 
 
+class RatioEstimator:
+    """Code points over four, rounded up: the inspector's fallback (accounting specification, section 4)."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def text(self, text: str) -> int:
+        return -(-len(text) // _CHARS_PER_TOKEN)
+
+
 class VocabularyEstimator:
     """Text counted by a vocabulary that is loaded at the first use."""
 
@@ -51,13 +61,16 @@ _BY_NAME: dict[str, Estimator] = {
     "wire-v1": VocabularyEstimator("wire-v1", "o200k_base"),
     "o200k-base-v1": VocabularyEstimator("o200k-base-v1", "o200k_base"),
     "chars-v1": CharsEstimator(),
+    "inspector-v2": RatioEstimator("inspector-v2"),
+    "inspector-v1": RatioEstimator("inspector-v1"),
 }
 
 
 def get_estimator(name: str) -> Estimator:
     """The estimator of that name and version. Raises `CallError` for an unknown one.
 
-    `wire-v1` as a bare text estimator counts by o200k_base; a meter gives it the vocabulary and ratio of a model's family.
+    `wire-v1` as a bare text estimator counts by o200k_base; a meter gives it the vocabulary and ratio of a model's family. The
+    inspectors alone divide by four; a meter gives them the denominators of a model.
     """
     estimator = _BY_NAME.get(name)
     if estimator is None:

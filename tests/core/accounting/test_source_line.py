@@ -1,0 +1,49 @@
+"""Where a tool comes from, on one line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ullage.core.accounting.source_line import source_line, source_text
+
+FULL = {"scope": "user", "source": "auto", "origin": "top-level", "path": "/home/ann/.pi/agent/search.ts"}
+
+
+@pytest.mark.parametrize(
+    ("info", "line"),
+    [
+        (FULL, "user · auto · top-level · /home/ann/.pi/agent/search.ts"),
+        ({"scope": "temporary", "source": "builtin"}, "temporary · builtin"),
+        ({"path": 7, "other": "x"}, None),
+        ("builtin", "builtin"),
+        ("", None),
+        (None, None),
+        ([], None),
+    ],
+)
+def test_a_host_s_record_becomes_a_line_of_what_it_tells(info: Any, line: str | None) -> None:
+    assert source_line(info) == line
+
+
+@pytest.mark.parametrize(
+    ("columns", "text"),
+    [
+        (80, " · user · auto · top-level · ~/.pi/agent/search.ts"),
+        (50, " · user · auto · top-level · ~/.pi/agent/search.ts"),
+        (46, " · user · auto · top-level · ~/.pi/…/search.ts"),
+        (42, " · user · auto · top-level · ~/…/search.ts"),
+        (36, " · user · auto · top-level · ~/.pi/…"),
+        (12, ""),
+    ],
+)
+def test_the_path_loses_its_middle_before_anything_else(columns: int, text: str) -> None:
+    shown = source_text(source_line(FULL) or "", columns)
+    assert shown == text
+    assert len(shown) <= columns
+
+
+def test_a_line_without_a_path_is_cut_like_any_text() -> None:
+    assert source_text("builtin", 80) == " · builtin"
+    assert source_text("a" * 40, 20) == " · aaaaaaaa…aaaaaaaa"
