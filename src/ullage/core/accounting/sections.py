@@ -45,6 +45,11 @@ def section_kind(section_id: str) -> str:
     return section_id.partition(":")[0]
 
 
+def kind_title(kind: str) -> str:
+    """The title of a kind of section, whatever is in it; the files of `context` together are instruction files."""
+    return "Instruction files" if kind == "context" else _TITLES.get(kind, kind)
+
+
 def context_title(path: str) -> str:
     """A context file's title: its short path, or `Global NAME` for the user's own."""
     short = short_path(path)
