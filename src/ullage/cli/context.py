@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ullage.core.accounting import Breakdown
 
     from .context_input import Wishes
+    from .inspection import Inspection
 
 _VIEWS = ("summary", "compact", "expanded")
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
@@ -42,6 +43,9 @@ def _tokens(ctx: click.Context, param: click.Parameter, value: str | None) -> in
 @click.option("--window", metavar="TOKENS", callback=_tokens, help="The model's context window, as 200k.")
 @click.option("--call", metavar="N", type=click.IntRange(1), help="An earlier call of a session, counted from 1.")
 @click.option("--view", type=click.Choice(_VIEWS), default="summary", show_default=True, help="How much to show.")
+@click.option(
+    "--insights", is_flag=True, help="Also show what can be acted on; part of the expanded view and of --json."
+)
 @click.option("--exact", is_flag=True, help="Have --provider count a request body; its key is in its own variable.")
 @json_option
 def command(
@@ -52,6 +56,7 @@ def command(
     window: int | None,
     call: int | None,
     view: str,
+    insights: bool,
     exact: bool,
     as_json: bool,
 ) -> int:
@@ -61,19 +66,30 @@ def command(
     with a captured request (request.json, and perhaps meta.json and response.*), or nothing for the newest call that went
     through the daemon.
     """
-    from .context_input import Wishes, read_breakdown
+    from .context_input import Wishes, inspect
 
     wishes = Wishes(dialect=dialect, provider=provider, model=model, window=window, call=call)
     if exact:
         return _show_exactly(source, wishes, view, as_json=as_json)
-    breakdown = read_breakdown(source, wishes, _progress())
+    inspection = inspect(source, wishes, _progress())
     if as_json:
-        from ullage.core.accounting import report
-
-        print_json(report(breakdown))
-    else:
-        _draw(breakdown, view)
+        print_json(_report(inspection))
+        return 0
+    _draw(inspection.breakdown, view)
+    if insights or view == "expanded":
+        _draw_insights(inspection)
     return 0
+
+
+def _report(inspection: Inspection) -> dict[str, Any]:
+    """The whole report of a source, as `--json` prints it."""
+    from ullage.core.accounting import report
+    from ullage.core.accounting.insights import report_insights
+    from ullage.stores.report import iso_time
+
+    breakdown = inspection.breakdown
+    insights = report_insights(inspection.find_insights(), breakdown, time_text=iso_time)
+    return {**report(breakdown), "insights": insights}
 
 
 def _show_exactly(source: str | None, wishes: Wishes, view: str, *, as_json: bool) -> int:
@@ -95,8 +111,17 @@ def _draw(breakdown: Breakdown, view: str) -> None:
     from ullage.core.accounting import VIEWS, render_view
 
     chosen = next(name for name in VIEWS if name == view)
-    columns = shutil.get_terminal_size((100, 24)).columns
-    click.echo(render_view(breakdown, chosen, width=columns, color=_wants_color()), nl=False)
+    click.echo(render_view(breakdown, chosen, width=_columns(), color=_wants_color()), nl=False)
+
+
+def _draw_insights(inspection: Inspection) -> None:
+    from ullage.core.accounting.insights import render_insights
+
+    click.echo(render_insights(inspection.find_insights(), width=_columns(), color=_wants_color()), nl=False)
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size((100, 24)).columns
 
 
 def _wants_color() -> bool:

@@ -37,7 +37,7 @@ from .inspection import Inspection, with_repeats
 from .session_timeline import call_facts, is_compacted, is_whole, make_timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from ullage.core.accounting import Measure, Meter
@@ -192,8 +192,8 @@ def _moments(shown: _Shown, last: int | None) -> Iterator[Moment]:
         if last is None or compaction.before_call <= last:
             places.setdefault(compaction.before_call, []).append(compaction)
     for place, compactions in places.items():
-        before = next((call.index for call in reversed(session.calls[:place]) if not call.sidechain), None)
-        after = next((call.index for call in session.calls[place:] if not call.sidechain), None)
+        before = _first_trusted(reversed(session.calls[:place]))
+        after = _first_trusted(session.calls[place:])
         yield Moment(
             before=before,
             after=after,
@@ -204,6 +204,11 @@ def _moments(shown: _Shown, last: int | None) -> Iterator[Moment]:
             trigger=compactions[-1].trigger,
             lossy=before is not None and session.calls[before].lossy,
         )
+
+
+def _first_trusted(calls: Iterable[Call]) -> int | None:
+    """The first call of the main chain whose usage can be trusted."""
+    return next((call.index for call in calls if call.trusted and not call.sidechain), None)
 
 
 def _sent(shown: _Shown, call: int | None) -> tuple[Sent, ...]:

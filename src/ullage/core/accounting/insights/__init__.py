@@ -13,6 +13,7 @@ from .insights import (
     sections_by_kind,
 )
 from .marks import find_marks
+from .panel import render_insights
 from .repeats import Duplicate, Outdated, Repeats, find_repeats
 from .reported import (
     ReportedCall,
@@ -63,6 +64,7 @@ __all__ = [
     "largest_growth",
     "measured_harness_rows",
     "next_call",
+    "render_insights",
     "report_insights",
     "sections_by_kind",
     "sum_turns",

@@ -12,7 +12,7 @@ from ullage.core.wire.jsontext import decode
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ullage.core.content import Message, Part
+    from ullage.core.content import Message, Part, Role
 
 MIN_BLOCK_CHARS = 200
 """A shorter text is not worth a line: some fifty tokens."""
@@ -36,6 +36,7 @@ class Block(NamedTuple):
     message: int | None
     part: int
     text: str
+    role: Role
     tool: str | None = None
     call_id: str | None = None
     is_result: bool = False
@@ -54,13 +55,13 @@ def find_blocks_of(system: Sequence[str], messages: Sequence[Message]) -> Iterat
     """The texts of a request in order, those of some length. Thinking is left out: nobody can take it away alone."""
     for index, text in enumerate(system):
         if len(text) >= MIN_BLOCK_CHARS:
-            yield Block(None, index, text)
+            yield Block(None, index, text, "system")
     tools: dict[str, str] = {}
     for index, message in enumerate(messages):
         for number, part in enumerate(message.parts):
             if part.kind == "tool_call" and part.call_id and part.name:
                 tools[part.call_id] = part.name
-            block = _block(part, index, number, tools)
+            block = _block(part, message.role, index, number, tools)
             if block is not None and len(block.text) >= MIN_BLOCK_CHARS:
                 yield block
 
@@ -70,15 +71,15 @@ def result_text(part: Part) -> str:
     return "\n".join(piece.text for piece in part.parts if piece.text) if part.parts else part.text
 
 
-def _block(part: Part, message: int, number: int, tools: dict[str, str]) -> Block | None:
+def _block(part: Part, role: Role, message: int, number: int, tools: dict[str, str]) -> Block | None:
     match part.kind:
         case "text" | "document":
-            return Block(message, number, part.text)
+            return Block(message, number, part.text, role)
         case "tool_result":
             tool = part.name or tools.get(part.call_id or "")
-            return Block(message, number, result_text(part), tool, part.call_id, is_result=True)
+            return Block(message, number, result_text(part), role, tool, part.call_id, is_result=True)
         case "tool_call" if len(part.text) >= MIN_BLOCK_CHARS:
-            return Block(message, number, _spoken(part.text), part.name, part.call_id, is_source=True)
+            return Block(message, number, _spoken(part.text), role, part.name, part.call_id, is_source=True)
         case _:
             return None
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from msgspec import Struct
 from xxhash import xxh3_128_intdigest
 
+from ullage.core.content import Role
+
 from .blocks import Block, cut_pieces, find_blocks_of
 from .files import find_touches
 
@@ -45,7 +47,7 @@ class Duplicate(Struct, frozen=True, kw_only=True):
     """A text that repeats earlier ones. `message` and `of_message` are indexes in the message list, `None` for the system prompt.
 
     `tokens` are those of the repeated part, `share` is that part of the text, `exact` says that all of it is one earlier text.
-    `of_message` is where most of it stood first; `tool` and `path` name what brought each.
+    `of_message` is where most of it stood first; `role`, `tool` and `path` name what brought each.
     """
 
     message: int | None
@@ -53,6 +55,8 @@ class Duplicate(Struct, frozen=True, kw_only=True):
     share: float
     exact: bool
     of_message: int | None
+    role: Role
+    of_role: Role
     tool: str | None = None
     path: str | None = None
     of_tool: str | None = None
@@ -300,6 +304,8 @@ def _duplicate(text: _Text, runs: Sequence[_Run], paths: Mapping[Place, str], co
         share=round(share, 4),
         exact=share >= _EXACT_SHARE and len(sources) == 1,
         of_message=main.block.message,
+        role=text.block.role,
+        of_role=main.block.role,
         tool=text.block.tool,
         path=paths.get(text.place),
         of_tool=main.block.tool,
