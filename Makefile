@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 T ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check fix golden reference bench bench-report lock shape clients wheel-test clean
+.PHONY: help setup demo test test-fast check fix golden reference accuracy bench bench-report lock shape clients wheel-test clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -37,6 +37,9 @@ golden: $(VENV)/.dev ## rewrite golden files; read the diff before it is committ
 
 reference: $(VENV)/.dev ## rewrite the generated pages of the manual
 	@$(BIN)/python scripts/settings_reference.py --write && $(BIN)/python scripts/cli_reference.py --write && $(BIN)/python scripts/readme_capture.py --write
+
+accuracy: $(VENV)/.dev ## measure anew what docs/reference/accuracy.md says, on the recorded data beside the repository
+	@$(BIN)/python scripts/accuracy_report.py --write
 
 bench: $(VENV)/.dev ## the benchmark tables, ours against a named floor in the same run
 	@sh scripts/bench

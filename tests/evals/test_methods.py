@@ -48,25 +48,25 @@ def test_session_text_is_divided_as_the_seed_does(model: str, denominator: float
 
 
 def test_the_whole_text_is_estimated_by_characters_or_tokens(recording: Recording) -> None:
-    turn = recording.turns[1]
+    call = recording.calls[1]
     chars = len("Go.yes") + len(words(0))
-    assert text_estimate("chars/4", turn) == -(-chars // 4)
-    assert text_estimate("seed", turn) == -(-chars // 4)
-    assert text_estimate("o200k", turn) == tokens("Go.") + tokens("yes") + tokens(words(0))
+    assert text_estimate("chars/4", call) == -(-chars // 4)
+    assert text_estimate("seed", call) == -(-chars // 4)
+    assert text_estimate("o200k", call) == tokens("Go.") + tokens("yes") + tokens(words(0))
 
 
 def test_the_constant_is_the_median_of_what_the_estimates_miss(recording: Recording) -> None:
     """Section 16.1. What the text does not explain grows with every call, so half of the calls lie on either side."""
-    constant = fit_constant("o200k", recording.turns)
-    misses = [turn.prompt - text_estimate("o200k", turn) - constant for turn in recording.turns]
+    constant = fit_constant("o200k", recording.calls)
+    misses = [call.prompt - text_estimate("o200k", call) - constant for call in recording.calls]
     assert sum(miss > 0 for miss in misses) == sum(miss < 0 for miss in misses)
 
 
 def test_estimates_from_the_last_usage_add_what_is_new(recording: Recording) -> None:
-    turn = recording.turns[1]
-    assert turn.growing is not None
+    call = recording.calls[1]
+    assert call.growing is not None
     text = words(0)
-    estimates = {m: anchored_estimate(m, turn, turn.growing) for m in ("usage+chars/4", "usage+o200k", "family")}
+    estimates = {m: anchored_estimate(m, call, call.growing) for m in ("usage+chars/4", "usage+o200k", "family")}
     assert estimates["usage+chars/4"] == PREFIX_TOKENS + OUTPUT_TOKENS + -(-len(text) // 4)
     assert estimates["usage+o200k"] == PREFIX_TOKENS + OUTPUT_TOKENS + tokens(text)
     assert estimates["family"] == PREFIX_TOKENS + OUTPUT_TOKENS + tokens(text) + 12
@@ -74,7 +74,7 @@ def test_estimates_from_the_last_usage_add_what_is_new(recording: Recording) -> 
 
 def test_a_learned_method_misses_less_and_less(recording: Recording) -> None:
     judged = follow("growth-v1", [recording]).judged
-    errors = [abs(judged[Place(0, number)].tokens - recording.turns[number].prompt) for number in range(1, 12)]
+    errors = [abs(judged[Place(0, number)].tokens - recording.calls[number].prompt) for number in range(1, 12)]
     assert errors[0] == 30 - 12
     assert errors[-1] <= 1
 
@@ -83,10 +83,10 @@ def test_a_call_is_judged_before_it_is_learned_from(recording: Recording) -> Non
     """What comes later changes nothing of what was expected earlier."""
     whole = follow("growth-v1", [recording]).judged
     part = Recording(
-        path=recording.path, client=recording.client, handmade=recording.handmade, turns=recording.turns[:6]
+        path=recording.path, client=recording.client, handmade=recording.handmade, calls=recording.calls[:6]
     )
     first = follow("growth-v1", [part]).judged
-    assert first == {place: judged for place, judged in whole.items() if place.turn < 6}
+    assert first == {place: judged for place, judged in whole.items() if place.call < 6}
 
 
 def test_what_one_session_taught_serves_the_next(tmp_path: Path) -> None:
@@ -97,8 +97,8 @@ def test_what_one_session_taught_serves_the_next(tmp_path: Path) -> None:
     )
     learned, fresh = (follow(method, [late, early]).judged for method in ("growth-v1", "growth-v1-fresh"))
     first = Place(0, 1)
-    assert abs(learned[first].tokens - late.turns[1].prompt) <= 1
-    assert abs(fresh[first].tokens - late.turns[1].prompt) == 30 - 12
+    assert abs(learned[first].tokens - late.calls[1].prompt) <= 1
+    assert abs(fresh[first].tokens - late.calls[1].prompt) == 30 - 12
 
 
 def test_a_state_is_kept_for_provider_model_estimator_and_client(recording: Recording) -> None:

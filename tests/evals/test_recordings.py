@@ -32,24 +32,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_turn_has_what_was_reported_and_what_was_sent(tmp_path: Path) -> None:
+def test_a_call_has_what_was_reported_and_what_was_sent(tmp_path: Path) -> None:
     recording = read_recording(growing(tmp_path / "s.jsonl", calls=3))
-    first, second, _ = recording.turns
+    first, second, _ = recording.calls
     assert (first.prompt, first.o200k, first.unscored) == (PREFIX_TOKENS, tokens("Go."), "first")
     assert second.o200k == tokens("Go.") + tokens("yes") + tokens(words(0))
     assert second.chars == len("Go.yes") + len(words(0))
 
 
 def test_what_came_since_the_call_before_is_its_output_and_the_new_texts(tmp_path: Path) -> None:
-    turn = read_recording(growing(tmp_path / "s.jsonl", calls=3)).turns[1]
-    assert turn.growing is not None
-    assert (turn.growing.output, turn.growing.o200k, turn.growing.chars) == (
+    call = read_recording(growing(tmp_path / "s.jsonl", calls=3)).calls[1]
+    assert call.growing is not None
+    assert (call.growing.output, call.growing.o200k, call.growing.chars) == (
         OUTPUT_TOKENS,
         tokens(words(0)),
         len(words(0)),
     )
-    assert (turn.growing.addition.prompt, turn.growing.addition.items) == (PREFIX_TOKENS, 1)
-    assert turn.growing.addition.new_tokens == tokens(words(0))
+    assert (call.growing.addition.prompt, call.growing.addition.items) == (PREFIX_TOKENS, 1)
+    assert call.growing.addition.new_tokens == tokens(words(0))
 
 
 def test_a_file_that_is_no_session_is_refused(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_the_first_call_after_a_compaction_stands_alone(tmp_path: Path) -> None:
         reply("a3", "u3", 6_100),
     ]
     recording = read_recording(write_lines(tmp_path / "s.jsonl", rows))
-    assert [turn.unscored for turn in recording.turns] == ["first", "first", None]
+    assert [call.unscored for call in recording.calls] == ["first", "first", None]
 
 
 def test_a_call_of_another_model_is_no_anchor(tmp_path: Path) -> None:
@@ -83,8 +83,8 @@ def test_a_call_of_another_model_is_no_anchor(tmp_path: Path) -> None:
         reply("a2", "u2", 12_000, provider="anthropic", model="claude-opus-4-8"),
     ]
     recording = read_recording(write_lines(tmp_path / "s.jsonl", rows))
-    assert [turn.unscored for turn in recording.turns] == ["first", "switched"]
-    assert recording.turns[1].growing is None
+    assert [call.unscored for call in recording.calls] == ["first", "switched"]
+    assert recording.calls[1].growing is None
 
 
 def test_a_text_that_is_gone_cannot_be_judged(tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_a_text_that_is_gone_cannot_be_judged(tmp_path: Path) -> None:
         reply("a3", "u2", 12_060),
     ]
     recording = read_recording(write_lines(tmp_path / "s.jsonl", rows))
-    assert [turn.unscored for turn in recording.turns] == ["first", "lossy", None]
-    assert [turn.lossy for turn in recording.turns] == [False, True, True]
+    assert [call.unscored for call in recording.calls] == ["first", "lossy", None]
+    assert [call.lossy for call in recording.calls] == [False, True, True]
 
 
 def test_an_answer_that_failed_in_between_is_a_trap(tmp_path: Path) -> None:
@@ -116,10 +116,10 @@ def test_an_answer_that_failed_in_between_is_a_trap(tmp_path: Path) -> None:
         pi_user("u3", "x", "Again."),
         reply("a2", "u3", 9_070),
     ]
-    turn = read_recording(write_lines(tmp_path / "s.jsonl", rows)).turns[-1]
-    assert turn.growing is not None
-    assert turn.growing.addition.trap == "broken_off"
-    assert turn.growing.o200k == tokens("On.") + tokens("Again.")
+    call = read_recording(write_lines(tmp_path / "s.jsonl", rows)).calls[-1]
+    assert call.growing is not None
+    assert call.growing.addition.trap == "broken_off"
+    assert call.growing.o200k == tokens("On.") + tokens("Again.")
 
 
 def test_a_picture_is_a_trap(tmp_path: Path) -> None:
@@ -131,9 +131,9 @@ def test_a_picture_is_a_trap(tmp_path: Path) -> None:
         pi_entry("message", "u2", "a1", message=shown),
         reply("a2", "u2", 10_200),
     ]
-    turn = read_recording(write_lines(tmp_path / "s.jsonl", rows)).turns[-1]
-    assert turn.growing is not None
-    assert turn.growing.addition.trap == "media"
+    call = read_recording(write_lines(tmp_path / "s.jsonl", rows)).calls[-1]
+    assert call.growing is not None
+    assert call.growing.addition.trap == "media"
 
 
 def test_an_output_logged_from_the_first_chunk_is_counted(tmp_path: Path) -> None:
@@ -144,11 +144,11 @@ def test_an_output_logged_from_the_first_chunk_is_counted(tmp_path: Path) -> Non
         claude_prompt("u2", "a1", "On."),
         claude_reply("a2", "u2", "m2", said("Done."), claude_usage(fresh=9_500)),
     ]
-    turn = read_recording(write_lines(tmp_path / "s.jsonl", rows)).turns[-1]
-    assert turn.growing is not None
-    assert turn.growing.output == 1
-    assert turn.growing.addition.output > 300
-    assert turn.growing.addition.trap == "short_output"
+    call = read_recording(write_lines(tmp_path / "s.jsonl", rows)).calls[-1]
+    assert call.growing is not None
+    assert call.growing.output == 1
+    assert call.growing.addition.output > 300
+    assert call.growing.addition.trap == "short_output"
 
 
 def codex_session(tmp_path: Path, prompts: list[int]) -> Recording:
@@ -162,8 +162,8 @@ def codex_session(tmp_path: Path, prompts: list[int]) -> Recording:
 
 
 def test_reasoning_adds_up_until_the_user_speaks(tmp_path: Path) -> None:
-    turns = codex_session(tmp_path, [9_000, 9_030, 9_060]).turns
-    added = [turn.growing.addition for turn in turns if turn.growing is not None]
+    calls = codex_session(tmp_path, [9_000, 9_030, 9_060]).calls
+    added = [call.growing.addition for call in calls if call.growing is not None]
     assert [(one.reasoning, one.turn_reasoning, one.ends_turn) for one in added] == [(5, 5, True), (5, 5, True)]
 
 
@@ -178,7 +178,7 @@ def test_a_sub_agents_calls_are_a_transcript_of_their_own(tmp_path: Path) -> Non
         claude_reply("a2", "r1", "m3", said("Done."), claude_usage(fresh=9_100)),
     ]
     recording = read_recording(write_lines(tmp_path / "s.jsonl", rows))
-    assert [(turn.identity.agent, turn.unscored) for turn in recording.turns] == [
+    assert [(call.identity.agent, call.unscored) for call in recording.calls] == [
         ("", "first"),
         ("explorer", "first"),
         ("", None),

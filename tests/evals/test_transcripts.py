@@ -35,7 +35,7 @@ def evaluation(tmp_path: Path) -> Evaluation:
 
 
 def test_every_model_of_a_file_is_a_transcript(evaluation: Evaluation) -> None:
-    found = [(one.path.rpartition("/")[2], one.identity.model, one.turns, one.judged) for one in evaluation.transcripts]
+    found = [(one.path.rpartition("/")[2], one.identity.model, one.calls, one.judged) for one in evaluation.transcripts]
     assert found == [
         ("one.jsonl", "gpt-5.6-sol", 12, 11),
         ("three.jsonl", "gpt-5.6-sol", 3, 2),
@@ -51,7 +51,7 @@ def test_every_method_is_tried_on_the_same_calls(evaluation: Evaluation) -> None
     assert evaluation.pooled["pi"] == pool
 
 
-def test_a_transcript_is_scored_over_all_its_turns_by_the_fitted_methods(evaluation: Evaluation) -> None:
+def test_a_transcript_is_scored_over_all_its_calls_by_the_fitted_methods(evaluation: Evaluation) -> None:
     one = evaluation.transcripts[0]
     assert {scores.calls for scores in one.fitted.values()} == {12}
     assert {scores.calls for scores in one.scores.values()} == {11}
@@ -60,9 +60,9 @@ def test_a_transcript_is_scored_over_all_its_turns_by_the_fitted_methods(evaluat
 def test_the_summary_holds_transcripts_of_files_with_one_model(evaluation: Evaluation) -> None:
     assert [one.mixed for one in evaluation.transcripts] == [False, True, True, False]
     summary = evaluation.summary["o200k"]
-    assert (summary.transcripts, summary.turns) == (2, 24)
+    assert (summary.transcripts, summary.calls) == (2, 24)
     maes = [one.fitted["o200k"].mae for one in evaluation.transcripts if not one.mixed]
-    assert summary.median_mae == summary.turn_weighted_mae == pytest.approx(sum(maes) / 2)
+    assert summary.median_mae == summary.weighted_mae == pytest.approx(sum(maes) / 2)
 
 
 def test_a_method_wins_where_its_error_is_smaller_than_that_of_characters(evaluation: Evaluation) -> None:

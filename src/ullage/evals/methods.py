@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ullage.core.calibration import Addition, Tuning
     from ullage.core.profiles import Family
 
-    from .recordings import Growing, Recording, Turn
+    from .recordings import CallFigures, Growing, Recording
 
 FITTED = {
     "chars/4": "chars ÷ 4 + fitted constant",
@@ -57,21 +57,21 @@ class Judged(Struct, frozen=True, kw_only=True):
 
 
 class Place(NamedTuple):
-    """One turn of one recording, by their numbers."""
+    """One call of one recording, by their numbers."""
 
     recording: int
-    turn: int
+    call: int
 
 
-def text_estimate(method: str, turn: Turn) -> float:
-    """The conversation of a turn by one of the fitted methods, before its constant."""
+def text_estimate(method: str, call: CallFigures) -> float:
+    """What a call sent, by one of the fitted methods, before its constant."""
     match method:
         case "chars/4":
-            return math.ceil(turn.chars / 4)
+            return math.ceil(call.chars / 4)
         case "seed":
-            return math.ceil(turn.chars / session_denominator(_family(turn)))
+            return math.ceil(call.chars / session_denominator(_family(call)))
         case _:
-            return turn.o200k
+            return call.o200k
 
 
 def session_denominator(family: Family) -> float:
@@ -81,13 +81,13 @@ def session_denominator(family: Family) -> float:
     return 3.5 if family.id.startswith("claude") else 4.0
 
 
-def fit_constant(method: str, turns: Sequence[Turn]) -> float:
+def fit_constant(method: str, calls: Sequence[CallFigures]) -> float:
     """The constant of one transcript: system prompt, tools, and whatever else its file does not hold."""
-    return statistics.median(turn.prompt - text_estimate(method, turn) for turn in turns)
+    return statistics.median(call.prompt - text_estimate(method, call) for call in calls)
 
 
-def anchored_estimate(method: str, turn: Turn, growing: Growing) -> float:
-    """The prompt of a turn by one of the methods that start from the last usage and learn nothing."""
+def anchored_estimate(method: str, call: CallFigures, growing: Growing) -> float:
+    """The prompt of a call by one of the methods that start from the last usage and learn nothing."""
     prompt = growing.addition.prompt
     match method:
         case "usage+chars/4":
@@ -95,18 +95,18 @@ def anchored_estimate(method: str, turn: Turn, growing: Growing) -> float:
         case "usage+o200k":
             return prompt + growing.output + growing.o200k
         case _:
-            return prompt + grown(_family(turn).growth, output=growing.output, new_tokens=growing.o200k)
+            return prompt + grown(_family(call).growth, output=growing.output, new_tokens=growing.o200k)
 
 
 class Learning(NamedTuple):
-    """What a learned method expected of every turn that could be judged, and what it had learned in the end."""
+    """What a learned method expected of every call that could be judged, and what it had learned in the end."""
 
     judged: dict[Place, Judged]
     states: dict[tuple[Key, str], GrowthState]
 
 
 def follow(method: str, recordings: Sequence[Recording], tuning: Tuning = TUNING) -> Learning:
-    """Goes through all turns in the order of time, expects each before it is learned from.
+    """Goes through all calls in the order of time, expects each before it is learned from.
 
     A state is kept for every provider, model, estimator and client, and where every file begins anew, for each of its files.
     """
@@ -115,15 +115,15 @@ def follow(method: str, recordings: Sequence[Recording], tuning: Tuning = TUNING
     states: dict[tuple[Key, str], GrowthState] = {}
     for place in _by_time(recordings):
         recording = recordings[place.recording]
-        turn = recording.turns[place.turn]
-        if turn.growing is None:
+        call = recording.calls[place.call]
+        if call.growing is None:
             continue
-        addition = _addition(turn.growing, own_tokens=own_tokens)
-        where = _key(turn, recording.client, own_tokens=own_tokens), recording.path if fresh else ""
-        state = states.get(where) or _start(turn, own_tokens=own_tokens)
-        if turn.unscored is None:
-            judged[place] = _judge(state, addition, turn.prompt)
-        states[where] = learn(state, addition, turn.prompt, tuning)
+        addition = _addition(call.growing, own_tokens=own_tokens)
+        where = _key(call, recording.client, own_tokens=own_tokens), recording.path if fresh else ""
+        state = states.get(where) or _start(call, own_tokens=own_tokens)
+        if call.unscored is None:
+            judged[place] = _judge(state, addition, call.prompt)
+        states[where] = learn(state, addition, call.prompt, tuning)
     return Learning(judged, states)
 
 
@@ -136,33 +136,33 @@ def _addition(growing: Growing, *, own_tokens: bool) -> Addition:
     return growing.addition if own_tokens else replace(growing.addition, new_tokens=growing.o200k)
 
 
-def _start(turn: Turn, *, own_tokens: bool) -> GrowthState:
-    identity = turn.identity
+def _start(call: CallFigures, *, own_tokens: bool) -> GrowthState:
+    identity = call.identity
     return start_growth(
-        _family(turn).growth, reasoning_retention(identity.provider, identity.model), own_tokens=own_tokens
+        _family(call).growth, reasoning_retention(identity.provider, identity.model), own_tokens=own_tokens
     )
 
 
-def _key(turn: Turn, client: str, *, own_tokens: bool) -> Key:
+def _key(call: CallFigures, client: str, *, own_tokens: bool) -> Key:
     return Key(
         method=METHOD,
-        provider=turn.identity.provider,
-        model=turn.identity.model,
+        provider=call.identity.provider,
+        model=call.identity.model,
         estimator="wire-v1" if own_tokens else "o200k-base-v1",
         client=client,
     )
 
 
-def _family(turn: Turn) -> Family:
-    return find_family(turn.identity.provider, turn.dialect, turn.identity.model)
+def _family(call: CallFigures) -> Family:
+    return find_family(call.identity.provider, call.dialect, call.identity.model)
 
 
 def _by_time(recordings: Sequence[Recording]) -> Iterable[Place]:
-    """All turns by their time; one without a time stands right behind the turn before it in its file."""
+    """All calls by their time; one without a time stands right behind the call before it in its file."""
     timed: list[tuple[int, Place]] = []
     for number, recording in enumerate(recordings):
         newest = 0
-        for index, turn in enumerate(recording.turns):
-            newest = max(newest, turn.time_ms or 0)
+        for index, call in enumerate(recording.calls):
+            newest = max(newest, call.time_ms or 0)
             timed.append((newest, Place(number, index)))
     return (place for _, place in sorted(timed))

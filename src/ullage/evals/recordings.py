@@ -45,7 +45,7 @@ class Growing(Struct, frozen=True, kw_only=True):
     output: int
 
 
-class Turn(Struct, frozen=True, kw_only=True):
+class CallFigures(Struct, frozen=True, kw_only=True):
     """One trusted call. `prompt` is what was reported; `chars` and `o200k` are those of all messages that it sent.
 
     `lossy` says that some of those are no longer in the file. `growing` is `None` where no call of the same model comes before;
@@ -64,12 +64,12 @@ class Turn(Struct, frozen=True, kw_only=True):
 
 
 class Recording(Struct, frozen=True, kw_only=True):
-    """One session file; `turns` in the order of the file."""
+    """One session file; `calls` are its trusted ones in the order of the file."""
 
     path: str
     client: str
     handmade: bool
-    turns: tuple[Turn, ...]
+    calls: tuple[CallFigures, ...]
 
 
 class _Weight(NamedTuple):
@@ -91,8 +91,8 @@ def read_recording(path: Path) -> Recording:
     session = read_session(path)
     reading = _Reading(session)
     steps = {step.after: step for step in session.steps()}
-    turns = tuple(reading.turn(call, steps.get(call.index)) for call in session.calls if reading.weigh(call))
-    return Recording(path=str(path), client=session.client, handmade=session.handmade, turns=turns)
+    calls = tuple(reading.figures(call, steps.get(call.index)) for call in session.calls if reading.weigh(call))
+    return Recording(path=str(path), client=session.client, handmade=session.handmade, calls=calls)
 
 
 class _Reading:
@@ -120,11 +120,11 @@ class _Reading:
         )
         return call.trusted
 
-    def turn(self, call: Call, step: Step | None) -> Turn:
+    def figures(self, call: Call, step: Step | None) -> CallFigures:
         """A trusted call that has been weighed, with the step that leads to it."""
         assert call.usage is not None
         growing = self._growing(step) if step is not None and not step.switched else None
-        return Turn(
+        return CallFigures(
             identity=_identity(call),
             dialect=call.dialect,
             prompt=call.usage.prompt or 0,

@@ -83,13 +83,13 @@ def client_table(evaluation: Evaluation) -> Table:
 
 
 def file_table(evaluation: Evaluation) -> Table:
-    """Every transcript: the fitted methods by their MAPE over all its turns, the others over its judged calls."""
+    """Every transcript: the fitted methods by their MAPE over all its calls, the others over its judged calls."""
     rows = [
         (
             _name(transcript),
             transcript.client,
             _shortened(transcript.identity.model or _MISSING, 26),
-            str(transcript.turns),
+            str(transcript.calls),
             str(transcript.judged),
             *(_percent_of(transcript.fitted.get(method)) for method in FITTED),
             *(_percent_of(transcript.scores.get(method)) for method in ("usage+chars/4", "usage+o200k", METHOD)),
@@ -98,7 +98,7 @@ def file_table(evaluation: Evaluation) -> Table:
         for transcript in evaluation.transcripts
     ]
     header = (
-        "file", "client", "model", "turns", "judged", "chars ÷ 4 + c", "seed + c", "o200k + c", "last + ÷ 4",
+        "file", "client", "model", "calls", "judged", "chars ÷ 4 + c", "seed + c", "o200k + c", "last + ÷ 4",
         "last + o200k", "growth-v1", "missed growth",
     )  # fmt: skip
     return Table(header=header, rows=tuple(rows), texts=3)
@@ -110,16 +110,16 @@ def summary_table(evaluation: Evaluation) -> Table:
         (
             METHODS[method],
             str(one.transcripts),
-            f"{one.turns:,}",
+            f"{one.calls:,}",
             f"{one.median_mae:,.0f}",
-            f"{one.turn_weighted_mae:,.0f}",
+            f"{one.weighted_mae:,.0f}",
             _percent(one.median_mape),
             _MISSING if method == "chars/4" else f"{one.wins} : {one.losses}",
         )
         for method, one in evaluation.summary.items()
     ]
     header = (
-        "method", "transcripts", "turns", "median MAE", "turn-weighted MAE", "median MAPE", "wins : losses to chars ÷ 4",
+        "method", "transcripts", "calls", "median MAE", "MAE of all calls", "median MAPE", "wins : losses to chars ÷ 4",
     )  # fmt: skip
     return Table(header=header, rows=tuple(rows))
 

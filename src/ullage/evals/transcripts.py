@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ullage.core.calibration import GrowthState, Key
 
     from .methods import Learning
-    from .recordings import Turn
+    from .recordings import CallFigures
 
 ALL = "all"
 """The name of the pool that holds every client's calls."""
@@ -48,8 +48,8 @@ ALL = "all"
 class Transcript(Struct, frozen=True, kw_only=True):
     """One file's calls of one provider and model, on the main chain or of one sub-agent.
 
-    `turns` are its trusted calls, `judged` those that were estimated from the last usage. `mixed` says that the file has calls of
-    several models: the summary of section 16.1 leaves it out. `fitted` are the scores over all turns whose text is there,
+    `calls` are its trusted ones, `judged` those that were estimated from the last usage. `mixed` says that the file has calls of
+    several models: the summary of section 16.1 leaves it out. `fitted` are the scores over all calls whose text is there,
     `scores` those over the judged ones: the same calls for every method, but for calls whose text is gone, which no estimate of
     the whole text can be tried on.
     """
@@ -57,7 +57,7 @@ class Transcript(Struct, frozen=True, kw_only=True):
     path: str
     client: str
     identity: Identity
-    turns: int
+    calls: int
     judged: int
     mixed: bool
     fitted: dict[str, Scores]
@@ -66,13 +66,13 @@ class Transcript(Struct, frozen=True, kw_only=True):
 
 class Summary(Struct, frozen=True, kw_only=True):
     """One fitted method over all transcripts of one model: the medians of their MAE in tokens and of their MAPE, the MAE of all
-    their turns, and on how many its MAE is smaller or larger than that of characters ÷ 4.
+    their calls, and on how many its MAE is smaller or larger than that of characters ÷ 4.
     """
 
     transcripts: int
-    turns: int
+    calls: int
     median_mae: float
-    turn_weighted_mae: float
+    weighted_mae: float
     median_mape: float
     wins: int
     losses: int
@@ -142,9 +142,9 @@ def evaluate(paths: Iterable[Path], *, min_calls: int = 2, skipped: Sequence[Ski
 def _unfit(recording: Recording, min_calls: int) -> str | None:
     if recording.handmade:
         return "made by hand: its figures measure nothing"
-    if not recording.turns:
+    if not recording.calls:
         return "no call has usage that can be trusted"
-    most = max(Counter(turn.identity for turn in recording.turns).values())
+    most = max(Counter(call.identity for call in recording.calls).values())
     return None if most >= min_calls else f"fewer than {min_calls} calls of one model"
 
 
@@ -158,14 +158,14 @@ def _evaluated(recordings: Sequence[Recording], min_calls: int, skipped: tuple[S
         for identity, places in _grouped(number, recording).items():
             if len(places) < min_calls:
                 continue
-            turns = [recording.turns[place.turn] for place in places]
-            misses = _misses(places, turns, learnings)
+            calls = [recording.calls[place.call] for place in places]
+            misses = _misses(places, calls, learnings)
             for method, found in misses.items():
                 pools[recording.client][method] += found
                 pools[ALL][method] += found
-            unscored.update(turn.unscored for turn in turns if turn.unscored is not None)
+            unscored.update(call.unscored for call in calls if call.unscored is not None)
             judged |= {place: learnings[METHOD].judged[place] for place in places if place in learnings[METHOD].judged}
-            transcripts.append(_transcript(recording, identity, turns, misses))
+            transcripts.append(_transcript(recording, identity, calls, misses))
     return Evaluation(
         transcripts=tuple(transcripts),
         summary=_summary([transcript for transcript in transcripts if not transcript.mixed]),
@@ -184,54 +184,56 @@ def _by_key(entry: tuple[tuple[Key, str], GrowthState]) -> tuple[Key, str]:
 
 def _grouped(number: int, recording: Recording) -> dict[Identity, list[Place]]:
     groups: dict[Identity, list[Place]] = defaultdict(list)
-    for index, turn in enumerate(recording.turns):
-        groups[turn.identity].append(Place(number, index))
+    for index, call in enumerate(recording.calls):
+        groups[call.identity].append(Place(number, index))
     return groups
 
 
 def _transcript(
-    recording: Recording, identity: Identity, turns: Sequence[Turn], misses: dict[str, list[Miss]]
+    recording: Recording, identity: Identity, calls: Sequence[CallFigures], misses: dict[str, list[Miss]]
 ) -> Transcript:
-    models = {(turn.identity.provider, turn.identity.model) for turn in recording.turns}
-    whole = [turn for turn in turns if not turn.lossy]
+    models = {(call.identity.provider, call.identity.model) for call in recording.calls}
+    whole = [call for call in calls if not call.lossy]
     return Transcript(
         path=recording.path,
         client=recording.client,
         identity=identity,
-        turns=len(turns),
-        judged=sum(turn.unscored is None for turn in turns),
+        calls=len(calls),
+        judged=sum(call.unscored is None for call in calls),
         mixed=len(models) > 1,
         fitted=_scored({method: _fitted_misses(method, whole, whole) for method in FITTED}) if len(whole) > 1 else {},
         scores=_scored(misses),
     )
 
 
-def _misses(places: Sequence[Place], turns: Sequence[Turn], learnings: dict[str, Learning]) -> dict[str, list[Miss]]:
+def _misses(
+    places: Sequence[Place], calls: Sequence[CallFigures], learnings: dict[str, Learning]
+) -> dict[str, list[Miss]]:
     """What every method misses on the judged calls of one transcript."""
-    whole = [turn for turn in turns if not turn.lossy]
-    judged = [(place, turn) for place, turn in zip(places, turns, strict=True) if turn.unscored is None]
+    whole = [call for call in calls if not call.lossy]
+    judged = [(place, call) for place, call in zip(places, calls, strict=True) if call.unscored is None]
     misses = {
-        method: _fitted_misses(method, whole, [turn for turn in whole if turn.unscored is None]) for method in FITTED
+        method: _fitted_misses(method, whole, [call for call in whole if call.unscored is None]) for method in FITTED
     }
     for method in ANCHORED:
         misses[method] = [
-            _miss(anchored_estimate(method, turn, turn.growing), turn) for _, turn in judged if turn.growing is not None
+            _miss(anchored_estimate(method, call, call.growing), call) for _, call in judged if call.growing is not None
         ]
     for method, learning in learnings.items():
-        misses[method] = [_miss(learning.judged[place].tokens, turn) for place, turn in judged]
+        misses[method] = [_miss(learning.judged[place].tokens, call) for place, call in judged]
     return misses
 
 
-def _fitted_misses(method: str, whole: Sequence[Turn], judged: Sequence[Turn]) -> list[Miss]:
+def _fitted_misses(method: str, whole: Sequence[CallFigures], judged: Sequence[CallFigures]) -> list[Miss]:
     if len(whole) < 2:
         return []
     constant = fit_constant(method, whole)
-    return [_miss(text_estimate(method, turn) + constant, turn) for turn in judged]
+    return [_miss(text_estimate(method, call) + constant, call) for call in judged]
 
 
-def _miss(estimate: float, turn: Turn) -> Miss:
-    grown = None if turn.growing is None else turn.prompt - turn.growing.addition.prompt
-    return Miss(estimate, turn.prompt, grown)
+def _miss(estimate: float, call: CallFigures) -> Miss:
+    grown = None if call.growing is None else call.prompt - call.growing.addition.prompt
+    return Miss(estimate, call.prompt, grown)
 
 
 def _scored(misses: dict[str, list[Miss]]) -> dict[str, Scores]:
@@ -246,12 +248,12 @@ def _summary(transcripts: Sequence[Transcript]) -> dict[str, Summary]:
 def _summed(method: str, transcripts: Sequence[Transcript]) -> Summary:
     scores = [transcript.fitted[method] for transcript in transcripts]
     plain = [transcript.fitted["chars/4"].mae for transcript in transcripts]
-    turns = sum(one.calls for one in scores)
+    calls = sum(one.calls for one in scores)
     return Summary(
         transcripts=len(scores),
-        turns=turns,
+        calls=calls,
         median_mae=statistics.median(one.mae for one in scores),
-        turn_weighted_mae=sum(one.mae * one.calls for one in scores) / turns,
+        weighted_mae=sum(one.mae * one.calls for one in scores) / calls,
         median_mape=statistics.median(one.mape for one in scores),
         wins=sum(one.mae < other for one, other in zip(scores, plain, strict=True)),
         losses=sum(one.mae > other for one, other in zip(scores, plain, strict=True)),
@@ -262,7 +264,7 @@ def _intervals(recordings: Sequence[Recording], judged: dict[Place, Judged]) -> 
     groups: dict[str, list[tuple[bool, int]]] = defaultdict(list)
     for place, one in judged.items():
         recording = recordings[place.recording]
-        found = one.low <= recording.turns[place.turn].prompt <= one.high, one.high - one.low
+        found = one.low <= recording.calls[place.call].prompt <= one.high, one.high - one.low
         groups[recording.client].append(found)
         groups[ALL].append(found)
     return {
@@ -277,8 +279,8 @@ def _intervals(recordings: Sequence[Recording], judged: dict[Place, Judged]) -> 
 def _by_trap(recordings: Sequence[Recording], judged: dict[Place, Judged]) -> dict[str, Scores]:
     groups: dict[str, list[Miss]] = defaultdict(list)
     for place, one in judged.items():
-        turn = recordings[place.recording].turns[place.turn]
-        groups[one.trap or "none"].append(_miss(one.tokens, turn))
+        call = recordings[place.recording].calls[place.call]
+        groups[one.trap or "none"].append(_miss(one.tokens, call))
     return {name: scores for name, misses in sorted(groups.items()) if (scores := score(misses)) is not None}
 
 

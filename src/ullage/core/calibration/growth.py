@@ -48,7 +48,7 @@ class Tuning(Struct, frozen=True, kw_only=True):
     """
 
     window: int = 64
-    trust: tuple[float, float, float, float] = (4_000.0, 80_000.0, 2.0, 2.0)
+    trust: tuple[float, float, float, float] = (4_000.0, 20_000.0, 2.0, 1.0)
 
 
 TUNING = Tuning()
