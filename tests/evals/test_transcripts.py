@@ -104,7 +104,9 @@ def test_a_file_that_cannot_be_read_is_named_and_the_rest_goes_on(tmp_path: Path
     evaluation = evaluate([bad, growing(tmp_path / "good.jsonl"), tmp_path / "gone.jsonl"])
     assert len(evaluation.transcripts) == 1
     assert [skipped.path for skipped in evaluation.skipped] == [str(bad), str(tmp_path / "gone.jsonl")]
-    assert all(skipped.reason.startswith("cannot be read: ") for skipped in evaluation.skipped)
+    unknown, gone = (skipped.reason for skipped in evaluation.skipped)
+    assert unknown.startswith("is no session of a known client: ")
+    assert gone == "cannot be read: No such file or directory"
 
 
 def test_a_session_without_usage_measures_nothing(tmp_path: Path) -> None:

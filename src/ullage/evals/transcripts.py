@@ -128,8 +128,8 @@ def evaluate(paths: Iterable[Path], *, min_calls: int = 2, skipped: Sequence[Ski
     for path in paths:
         try:
             recording = read_recording(path)
-        except (SessionError, OSError) as error:
-            left_out.append(Skipped(path=str(path), reason=f"cannot be read: {str(error).rstrip('.')}"))
+        except SessionError as error:
+            left_out.append(Skipped(path=str(path), reason=error.message.removeprefix(f"{path} ").rstrip(".")))
             continue
         reason = _unfit(recording, min_calls)
         if reason is None:

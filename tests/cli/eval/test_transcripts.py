@@ -54,7 +54,7 @@ def test_files_left_out_are_named_on_standard_error(capsys: Screen, tmp_path: Pa
     status, out, err = call(capsys, tmp_path)
     assert status == 0
     assert str(bad) not in out
-    assert err.startswith(f"ullage: left out {bad}: cannot be read: ")
+    assert err.startswith(f"ullage: left out {bad}: is no session of a known client: ")
 
 
 def test_files_left_out_are_part_of_the_json(capsys: Screen, tmp_path: Path) -> None:
