@@ -8,7 +8,6 @@ import pytest
 
 from tests.evals.sessions import OPENAI, OUTPUT_TOKENS, PREFIX_TOKENS, growing, tokens, words
 from ullage.core.calibration import Key
-from ullage.core.profiles import find_family
 from ullage.evals.methods import (
     METHODS,
     Place,
@@ -30,21 +29,21 @@ def recording(tmp_path: Path) -> Recording:
 
 
 @pytest.mark.parametrize(
-    ("model", "denominator"),
+    ("provider", "model", "dialect", "denominator"),
     [
-        ("claude-opus-4-5", 3.5),
-        ("claude-sonnet-4-20250514", 3.5),
-        ("claude-opus-4-6", 3.5),
-        ("claude-opus-4-7", 2.6),
-        ("claude-opus-5", 2.6),
-        ("gpt-5.5", 4),
-        ("glm-5.2", 4),
-        ("gemini-2.5-pro", 4),
+        ("anthropic", "claude-opus-4-5", "anthropic", 3.5),
+        ("", "claude-3-5-sonnet-20241022", "anthropic", 3.5),
+        ("anthropic", "claude-opus-4-7", "anthropic", 2.6),
+        ("anthropic", "claude-opus-5", "anthropic", 2.6),
+        ("openai", "gpt-5.5", "openai-responses", 4),
+        ("zai", "glm-5.2", None, 4),
     ],
 )
-def test_session_text_is_divided_as_the_seed_does(model: str, denominator: float) -> None:
+def test_session_text_is_divided_as_the_seed_does(
+    provider: str, model: str, dialect: str | None, denominator: float
+) -> None:
     """Accounting specification, section 4.1."""
-    assert session_denominator(find_family(None, None, model)) == denominator
+    assert session_denominator(provider, model, dialect) == denominator
 
 
 def test_the_whole_text_is_estimated_by_characters_or_tokens(recording: Recording) -> None:

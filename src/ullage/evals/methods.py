@@ -10,8 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.core.accounting import grown
+from ullage.core.accounting.heuristics import resolve_ratios
 from ullage.core.calibration import METHOD, TUNING, GrowthState, Key, Trap, expect, find_trap, learn, start_growth
 from ullage.core.profiles import find_family, reasoning_retention
+from ullage.core.profiles.heuristics import NO_HEURISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,6 +48,9 @@ LEARNED = {
 METHODS = {**FITTED, **ANCHORED, **LEARNED}
 """Every method by its id, with its name for people."""
 
+SEED_ESTIMATOR = "inspector-v1"
+"""The estimator that holds the seed's denominators."""
+
 
 class Judged(Struct, frozen=True, kw_only=True):
     """What a learned method expected of one call: in tokens, with its interval, and whether the pair could be learned from."""
@@ -69,16 +74,16 @@ def text_estimate(method: str, call: CallFigures) -> float:
         case "chars/4":
             return math.ceil(call.chars / 4)
         case "seed":
-            return math.ceil(call.chars / session_denominator(_family(call)))
+            identity = call.identity
+            return math.ceil(call.chars / session_denominator(identity.provider, identity.model, call.dialect))
         case _:
             return call.o200k
 
 
-def session_denominator(family: Family) -> float:
-    """Characters a token of session text (accounting specification, section 4.1, column "session")."""
-    if family.id.startswith("claude-4.7"):
-        return 2.6
-    return 3.5 if family.id.startswith("claude") else 4.0
+def session_denominator(provider: str, model: str, dialect: str | None) -> float:
+    """Characters a token of session text, as the seed divides them (accounting specification, section 4.1)."""
+    ratios = resolve_ratios(SEED_ESTIMATOR, NO_HEURISTICS, provider=provider, model=model, dialect=dialect)
+    return ratios.session_denominator
 
 
 def fit_constant(method: str, calls: Sequence[CallFigures]) -> float:
