@@ -1,152 +1,151 @@
-"""Undoing `Content-Encoding` beside the relay: bodies and answers are read decoded and passed on as they came."""
+"""Undoing `Content-Encoding` beside the relay: bodies and answers are read decoded and passed on as they came.
+
+A few kilobytes can decode to gigabytes, so every step gives its output in small pieces and the sum is bounded.
+"""
 
 from __future__ import annotations
 
 import sys
 import zlib
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator
 
 import brotli
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
-# A small body can decode to a very large one; nothing we need lies behind this.
-DECODED_LIMIT_BYTES = 512 * 1024 * 1024
+Step = Callable[[bytes], Iterator[bytes]]
 
-# Encoded bytes are decoded in pieces: a bomb is noticed before it is large, and many small members are not copied each time.
+REQUEST_LIMIT_BYTES = 64 * 1024 * 1024
+"""What a compressed request may decode to: the size that an uncompressed one may have by default."""
+
+ANSWER_LIMIT_BYTES = 512 * 1024 * 1024
+"""What a compressed answer may decode to; it is read piece by piece and never held whole."""
+
 _PIECE_BYTES = 64 * 1024
-
 _GZIP_START = b"\x1f"
 
 
-class Decoder(Protocol):
-    """Takes encoded bytes in pieces, gives decoded ones. Raises `ValueError` for bytes that are not what they claim."""
+class Decoder:
+    """Takes encoded bytes in pieces of any size, gives decoded ones of bounded size.
 
-    def __call__(self, chunk: bytes) -> bytes: ...
+    Raises `ValueError` for bytes that are not what they claim, and for more than `limit_bytes` of output.
+    """
+
+    def __init__(self, steps: list[Step], limit_bytes: int) -> None:
+        self._steps = steps
+        self._left_bytes = limit_bytes
+
+    def __call__(self, chunk: bytes) -> Iterator[bytes]:
+        if not self._steps:
+            yield chunk
+            return
+        for piece in _through(chunk, self._steps):
+            self._left_bytes -= len(piece)
+            if self._left_bytes < 0:
+                raise ValueError("the decoded body is too large")
+            yield piece
 
 
-def make_decoder(content_encoding: str) -> Decoder:
+def make_decoder(content_encoding: str, limit_bytes: int) -> Decoder:
     """A decoder for the value of a Content-Encoding header; several codings are undone in reverse order.
 
     Raises `ValueError` for a coding that is not known.
     """
     names = [name.strip().lower() for name in content_encoding.split(",") if name.strip()]
-    steps = [_KNOWN[name]() for name in reversed(names) if name != "identity"] if _all_known(names) else None
-    if steps is None:
+    if not all(name in _KNOWN or name == "identity" for name in names):
         raise ValueError(f"unknown content encoding {content_encoding[:80]!r}")
-    return _Chain(steps)
+    return Decoder([_KNOWN[name]() for name in reversed(names) if name != "identity"], limit_bytes)
 
 
-def _all_known(names: list[str]) -> bool:
-    return all(name in _KNOWN or name == "identity" for name in names)
+def _through(chunk: bytes, steps: list[Step]) -> Iterator[bytes]:
+    if not steps:
+        yield chunk
+        return
+    for piece in steps[0](chunk):
+        yield from _through(piece, steps[1:])
 
 
-class _Chain:
-    def __init__(self, steps: list[Callable[[bytes], bytes]]) -> None:
-        self._steps = steps
-        self._decoded = 0
-
-    def __call__(self, chunk: bytes) -> bytes:
-        if not self._steps:
-            return chunk
-        return b"".join(
-            self._decode(chunk[start : start + _PIECE_BYTES]) for start in range(0, len(chunk), _PIECE_BYTES)
-        )
-
-    def _decode(self, piece: bytes) -> bytes:
-        for step in self._steps:
-            piece = step(piece)
-        self._decoded += len(piece)
-        if self._decoded > DECODED_LIMIT_BYTES:
-            raise ValueError("the decoded body is too large")
-        return piece
+def _inflate(decoder: zlib._Decompress, chunk: bytes) -> Iterator[bytes]:
+    """All that one zlib stream gives for these bytes."""
+    try:
+        while not decoder.eof:
+            piece = decoder.decompress(chunk, _PIECE_BYTES)
+            yield piece
+            chunk = decoder.unconsumed_tail
+            if not chunk and len(piece) < _PIECE_BYTES:
+                return
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
 
 
-def _zlib_step(window_bits: int) -> Callable[[bytes], bytes]:
-    decoder = zlib.decompressobj(window_bits)
-
-    def step(chunk: bytes) -> bytes:
-        try:
-            return decoder.decompress(chunk, DECODED_LIMIT_BYTES + 1)
-        except zlib.error as error:
-            raise ValueError(str(error)) from error
-
-    return step
-
-
-def _gzip_step() -> Callable[[bytes], bytes]:
+def _gzip_step() -> Step:
     """Members may follow one another (RFC 1952, section 2.2); what follows and is none is padding."""
     decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
 
-    def step(chunk: bytes) -> bytes:
+    def step(chunk: bytes) -> Iterator[bytes]:
         nonlocal decoder
-        parts = []
-        try:
-            while chunk and not (decoder.eof and chunk[:1] != _GZIP_START):
-                if decoder.eof:
-                    decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
-                parts.append(decoder.decompress(chunk, DECODED_LIMIT_BYTES + 1))
-                chunk = decoder.unused_data
-        except zlib.error as error:
-            raise ValueError(str(error)) from error
-        return b"".join(parts)
+        while chunk:
+            if decoder.eof:
+                if chunk[:1] != _GZIP_START:
+                    return
+                decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
+            yield from _inflate(decoder, chunk)
+            chunk = decoder.unused_data if decoder.eof else b""
 
     return step
 
 
-def _deflate_step() -> Callable[[bytes], bytes]:
+def _deflate_step() -> Step:
     """`deflate` means zlib by the standard and raw deflate for some servers: the first byte tells."""
-    step: Callable[[bytes], bytes] | None = None
+    decoder: zlib._Decompress | None = None
 
-    def first(chunk: bytes) -> bytes:
-        nonlocal step
-        if step is None:
-            if not chunk:
-                return b""
-            step = _zlib_step(zlib.MAX_WBITS if chunk[0] & 0x0F == 8 else -zlib.MAX_WBITS)
-        return step(chunk)
+    def step(chunk: bytes) -> Iterator[bytes]:
+        nonlocal decoder
+        if decoder is None and chunk:
+            decoder = zlib.decompressobj(zlib.MAX_WBITS if chunk[0] & 0x0F == 8 else -zlib.MAX_WBITS)
+        if decoder is not None:
+            yield from _inflate(decoder, chunk)
 
-    return first
+    return step
 
 
-def _brotli_step() -> Callable[[bytes], bytes]:
+def _brotli_step() -> Step:
     decoder = brotli.Decompressor()
 
-    def step(chunk: bytes) -> bytes:
+    def step(chunk: bytes) -> Iterator[bytes]:
         try:
-            return bytes(decoder.process(chunk))
+            # `can_accept_more_data` is true while output is held back, so only an empty piece says that all has come.
+            while piece := decoder.process(chunk, output_buffer_limit=_PIECE_BYTES):
+                yield bytes(piece)
+                chunk = b""
         except brotli.error as error:
             raise ValueError(str(error)) from error
 
     return step
 
 
-def _zstd_step() -> Callable[[bytes], bytes]:
+def _zstd_step() -> Step:
     decoder = zstd.ZstdDecompressor()
 
-    def step(chunk: bytes) -> bytes:
+    def step(chunk: bytes) -> Iterator[bytes]:
         nonlocal decoder
-        parts = []
         try:
-            while chunk:
-                parts.append(decoder.decompress(chunk))
-                chunk = decoder.unused_data if decoder.eof else b""
+            while chunk or not (decoder.needs_input or decoder.eof):
+                yield decoder.decompress(chunk, _PIECE_BYTES)
+                chunk = b""
                 if decoder.eof:
+                    chunk = decoder.unused_data
                     decoder = zstd.ZstdDecompressor()
         except zstd.ZstdError as error:
             raise ValueError(str(error)) from error
-        return b"".join(parts)
 
     return step
 
 
-_KNOWN: dict[str, Callable[[], Callable[[bytes], bytes]]] = {
+_KNOWN: dict[str, Callable[[], Step]] = {
     "gzip": _gzip_step,
     "x-gzip": _gzip_step,
     "deflate": _deflate_step,

@@ -14,7 +14,7 @@ from ullage.core.errors import RequestError, StoreError
 from ullage.core.wire import AnswerReader, Caller, Conversation, parse_request, recognise
 from ullage.upstream import provider_of
 
-from .encoding import make_decoder
+from .encoding import ANSWER_LIMIT_BYTES, REQUEST_LIMIT_BYTES, make_decoder
 from .identity import Genealogy, Tip, tip_of
 from .measuring import Measuring
 from .observation import CONVERSATION, Observation
@@ -75,7 +75,8 @@ class Reader:
             if observation.reader is None:
                 self._open_answer(observation, exchange)
             assert observation.reader is not None and observation.decoder is not None
-            observation.reader.feed(observation.decoder(b"".join(chunks)))
+            for piece in observation.decoder(b"".join(chunks)):
+                observation.reader.feed(piece)
         except ValueError:
             observation.unreadable = True
             exchange.warnings.append("answer_encoding_unreadable")
@@ -114,7 +115,8 @@ class Reader:
         if endpoint.purpose not in ("generate", "count_tokens"):
             return None
         try:
-            plain = make_decoder(exchange.headers.get("content-encoding", ""))(body)
+            decode = make_decoder(exchange.headers.get("content-encoding", ""), REQUEST_LIMIT_BYTES)
+            plain = b"".join(decode(body))
             conversation = parse_request(
                 plain,
                 endpoint.dialect,
@@ -157,7 +159,7 @@ class Reader:
         headers = exchange.answer_headers
         streamed = headers.get(b"content-type", b"").startswith(b"text/event-stream")
         observation.reader = AnswerReader(exchange.endpoint.dialect, streamed=streamed)
-        observation.decoder = make_decoder(headers.get(b"content-encoding", b"").decode("latin-1"))
+        observation.decoder = make_decoder(headers.get(b"content-encoding", b"").decode("latin-1"), ANSWER_LIMIT_BYTES)
 
     def _breakdown(self, observation: Observation, exchange: Exchange, usage: Usage | None) -> Breakdown | None:
         if observation.meter is None or observation.measures is None:
