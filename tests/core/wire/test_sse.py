@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 import time
 import tracemalloc
 
@@ -52,6 +53,35 @@ def test_an_event_is_given_out_as_soon_as_its_blank_line_is_there() -> None:
     assert decoder.feed(b"data: a\n") == []
     assert decoder.feed(b"\n") == [event("a")]
     assert decoder.close() == []
+
+
+def test_an_event_of_a_million_empty_lines_is_bounded_too() -> None:
+    """The newline that joins a line to the one before it counts as a byte."""
+    decoder = SSEDecoder(limit_bytes=1_000)
+    chunk = b"data:\n" * 10_000
+    for _ in range(100):
+        decoder.feed(chunk)
+    assert len(pickle.dumps(decoder)) < 2_000
+    assert decoder.feed(b"\ndata: next\n\n") == [event("next")]
+    assert decoder.dropped == 1
+
+
+def test_an_event_of_many_short_lines_takes_the_memory_of_its_bytes() -> None:
+    decoder = SSEDecoder(limit_bytes=1_000_000)
+    chunk = b"data: ab\n" * 10_000
+    tracemalloc.start()
+    for _ in range(5):
+        decoder.feed(chunk)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 400_000
+    assert decoder.feed(b"\n") == [event("\n".join(["ab"] * 50_000))]
+
+
+def test_lines_that_fill_the_limit_to_the_byte_are_an_event() -> None:
+    lines = [b"data: " + b"x" * 499, b"data: " + b"x" * 500]
+    assert events(b"\n".join([*lines, b"", b""])) == [event("x" * 499 + "\n" + "x" * 500)]
+    assert events(b"\n".join([*lines, b"data:", b"", b""])) == []
 
 
 @pytest.mark.parametrize("size", [1, 7, 10_000])

@@ -30,8 +30,8 @@ class SSEDecoder:
         self._after_cr = False
         self._first_line = True
         self._name: str | None = None
-        self._data: list[bytes] = []
-        self._size = 0
+        # One text that grows, not a list of lines: a million short ones take no more memory than their bytes.
+        self._data: bytes | bytearray | None = None
         self._oversize = False
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
@@ -58,14 +58,14 @@ class SSEDecoder:
         return events
 
     def _keep(self, fragment: bytes) -> None:
-        if self._size + len(self._partial) + len(fragment) > self._limit:
+        if self._joined_bytes() + len(self._partial) + len(fragment) > self._limit:
             self._give_up()
         # One byte at least stays, so that the line does not look blank when it ends.
         self._partial += fragment if not self._oversize else fragment[: 1 - len(self._partial)]
 
     def _give_up(self) -> None:
         self._oversize = True
-        self._data.clear()
+        self._data = None
         del self._partial[1:]
 
     def _end_line(self, line: bytes, events: list[ServerSentEvent]) -> None:
@@ -86,21 +86,30 @@ class SSEDecoder:
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
-            self._size += len(value)
-            if self._size > self._limit:
-                self._give_up()
-            else:
-                self._data.append(value)
+            self._add(value)
         elif name == b"event":
             self._name = value.decode("utf-8", "replace") or None
+
+    def _add(self, value: bytes) -> None:
+        if self._joined_bytes() + len(value) > self._limit:
+            self._give_up()
+        elif self._data is None:
+            self._data = value
+        else:
+            if isinstance(self._data, bytes):
+                self._data = bytearray(self._data)
+            self._data += b"\n"
+            self._data += value
+
+    def _joined_bytes(self) -> int:
+        """What the data so far takes of the limit, with the newline that would join the next line to it."""
+        return 0 if self._data is None else len(self._data) + 1
 
     def _dispatch(self, events: list[ServerSentEvent]) -> None:
         if self._oversize:
             self.dropped += 1
-        elif self._data:
-            data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
-            events.append(ServerSentEvent(self._name, data))
+        elif self._data is not None:
+            events.append(ServerSentEvent(self._name, bytes(self._data)))
         self._name = None
-        self._data = []
-        self._size = 0
+        self._data = None
         self._oversize = False
