@@ -1,7 +1,6 @@
 """Estimators that divide characters: which ratio counts for a model, how tools are written out, and the rows that follow."""
 
 from .calls import call_json
-from .matching import is_understood
 from .numerators import Numerator, find_numerator
 from .ratio_rule import RatioRule
 from .resolve import TABLES, Ratios, resolve_ratios
@@ -16,7 +15,6 @@ __all__ = [
     "call_json",
     "find_numerator",
     "is_inspector",
-    "is_understood",
     "make_ratio_rule",
     "resolve_ratios",
     "settle",

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ullage.core.profiles.heuristics import OPENAI_IDS, REPO_TABLE, SEED_TABLE, Defaults, Profile
-
-from .matching import fits
+from ullage.core.profiles.heuristics import OPENAI_IDS, REPO_TABLE, SEED_TABLE, Defaults, Profile, fits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,5 +1,6 @@
 """Ratios of characters to tokens: the records that people fill in, and the two built-in tables of the inspector."""
 
+from .matching import fits, is_understood
 from .records import (
     NO_HEURISTICS,
     Defaults,
@@ -26,4 +27,6 @@ __all__ = [
     "Rule",
     "Table",
     "ToolShape",
+    "fits",
+    "is_understood",
 ]

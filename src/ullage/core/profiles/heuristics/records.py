@@ -74,6 +74,7 @@ class ToolShape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Denominator | None, Meta(description="Characters in a token; wins over every `tool_denominator`.")
     ] = None
     url: Annotated[str | None, Meta(description="Where the shape is described; kept for readers.")] = None
+    reference_url: Annotated[str | None, Meta(description="The same as `url`.")] = None
     shape: Annotated[str | None, Meta(description="Another shape that this one stands for.")] = None
     template: Annotated[
         Any, Meta(description="One tool as the provider is sent it, with placeholders; a table, or JSON as text.")

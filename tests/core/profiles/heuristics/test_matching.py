@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ullage.core.accounting.heuristics.matching import fits, is_understood
+from ullage.core.profiles.heuristics import fits, is_understood
 
 OPUS = "claude-opus-4-8"
 
