@@ -31,10 +31,34 @@ def body(**keys: Any) -> bytes:
         (body(messages=[{"role": "toolResult", "content": []}]), "pi-messages"),
         (body(messages=[], systemPrompt="x"), "pi-messages"),
         (body(type="session", version=3), None),
+        (body(messages=[{"role": "user", "content": [{"type": []}]}]), "openai-chat"),
+        (body(messages=[{"role": "user", "content": [{"type": [], "text": "hi"}]}]), "openai-chat"),
     ],
 )
 def test_a_body_shows_its_shape(request_body: bytes, shape: str | None) -> None:
     assert guess_shape(request_body) == shape
+
+
+@pytest.mark.parametrize(
+    ("legal", "text"),
+    [
+        (rb'{"messages":[{"role":"user","content":"a\ud800"}]}', "a\ufffd"),
+        (b'{"temperature":1e999,"messages":[{"role":"user","content":"a"}]}', "a"),
+        (b'{"seed":' + b"9" * 5000 + b',"messages":[{"role":"user","content":"a"}]}', "a"),
+        (b'\xef\xbb\xbf{"messages":[{"role":"user","content":"a"}]}', "a"),
+    ],
+    ids=["lone surrogate", "number out of range", "very long number", "byte-order mark"],
+)
+@pytest.mark.parametrize("shape", ["openai-chat", "pi-messages"])
+def test_what_is_legal_on_the_wire_is_read(legal: bytes, text: str, shape: str) -> None:
+    """Design, section 11."""
+    assert guess_shape(legal) == "openai-chat"
+    assert read_payload(legal, shape).context.messages[0].parts[0].text == text
+
+
+def test_a_schema_of_bedrock_that_is_no_json_is_none() -> None:
+    config = {"textFormat": {"structure": {"jsonSchema": {"name": "n", "schema": "{"}}}}
+    assert read_payload(body(messages=[], outputConfig=config), "bedrock").options.schema is None
 
 
 def test_an_unknown_shape_is_refused_with_the_known_ones() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import Struct
+
+from ullage.core.wire.jsontext import decode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +35,7 @@ def read_options(conversation: Conversation) -> Options:
 def options_from(raw: Mapping[str, bytes]) -> Options:
     """The same, from the raw values of a request's top-level keys in any dialect."""
     names = ("tool_choice", "toolConfig", "thinking", "response_format", "text", "output_config", "output_format")
-    keys = {name: _decode(raw[name]) for name in (*names, "generationConfig") if name in raw}
+    keys = {name: decode(raw[name]) for name in (*names, "generationConfig") if name in raw}
     schema, name = _schema(keys)
     return Options(
         forced_tool=_forced(keys.get("tool_choice"), keys.get("toolConfig")),
@@ -68,10 +69,3 @@ def _schema(keys: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def _member(value: Any, key: str) -> Any:
     return value.get(key) if isinstance(value, dict) else None
-
-
-def _decode(raw: bytes) -> Any:
-    try:
-        return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
-        return None

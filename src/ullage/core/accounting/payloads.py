@@ -8,6 +8,7 @@ import msgspec
 
 from ullage.core.errors import CallError, RequestError
 from ullage.core.wire import DIALECTS, parse_request, read_context
+from ullage.core.wire.jsontext import decode
 
 from .options import Options, read_options
 
@@ -33,7 +34,7 @@ def read_payload(body: bytes, shape: str) -> Payload:
     """Reads a request body. Raises `RequestError` if it is not one JSON object, `CallError` for an unknown shape."""
     if shape not in SHAPES:
         raise CallError(
-            f"there is no request shape {shape!r}", hint=f"known: {', '.join(SHAPES)}", code="unknown_shape"
+            f"There is no request shape {shape!r}.", hint=f"Known are {', '.join(SHAPES)}.", code="unknown_shape"
         )
     translate = _TRANSLATED.get(shape)
     if translate is not None:
@@ -66,12 +67,12 @@ def _guess_by_messages(request: Mapping[str, Any], keys: set[str]) -> str:
     if keys & {"system", "anthropic_version", "thinking"} or "input_schema" in first:
         return "anthropic"
     blocks = [block for message in _dicts(request.get("messages")) for block in _dicts(message.get("content"))]
-    kinds = {block.get("type") for block in blocks}
+    kinds = {kind for block in blocks if isinstance(kind := block.get("type"), str)}
     if kinds & {"toolCall"} or any(message.get("role") == "toolResult" for message in _dicts(request.get("messages"))):
         return "pi-messages"
     if kinds & {"tool_use", "tool_result", "thinking", "image"}:
         return "anthropic"
-    if blocks and kinds == {None}:
+    if blocks and all(block.get("type") is None for block in blocks):
         return "bedrock"
     model = request.get("model")
     return "anthropic" if isinstance(model, str) and "claude" in model and "max_tokens" in keys else "openai-chat"
@@ -106,7 +107,7 @@ def _bedrock_schema(request: Mapping[str, Any]) -> dict[str, Any] | None:
     text = schema.get("schema")
     if not isinstance(text, str):
         return None
-    return {"name": schema.get("name"), "schema": _decode(text.encode("utf-8", "replace"))}
+    return {"name": schema.get("name"), "schema": decode(text.encode("utf-8", "replace"))}
 
 
 def _bedrock_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,13 +215,9 @@ _TRANSLATED: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 
 
 def _decode(body: bytes) -> dict[str, Any]:
-    try:
-        value = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise RequestError(
-            f"The request body is not one JSON object: {error}.", hint="Give one JSON object."
-        ) from error
+    value = decode(body)
     if not isinstance(value, dict):
+        parse_request(body, DIALECTS[0])  # takes the same texts, and says what is wrong with the others
         raise RequestError("The request body is not one JSON object.", hint="Give one JSON object.")
     return value
 
