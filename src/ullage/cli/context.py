@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .output import print_json
+from .preferences import Preferences, estimator_option, load_preferences, style_option
 from .records import json_option, print_lines
 
 if TYPE_CHECKING:
@@ -42,11 +44,16 @@ def _tokens(ctx: click.Context, param: click.Parameter, value: str | None) -> in
 @click.option("--model", metavar="M", help="Count for this model instead of the one named in the source.")
 @click.option("--window", metavar="TOKENS", callback=_tokens, help="The model's context window, as 200k.")
 @click.option("--call", metavar="N", type=click.IntRange(1), help="An earlier call of a session, counted from 1.")
+@estimator_option
 @click.option("--view", type=click.Choice(_VIEWS), default="summary", show_default=True, help="How much to show.")
+@style_option
 @click.option(
     "--insights", is_flag=True, help="Also show what can be acted on; part of the expanded view and of --json."
 )
 @click.option("--exact", is_flag=True, help="Have --provider count a request body; its key is in its own variable.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write all of it as one page for a browser."
+)
 @json_option
 def command(
     source: str | None,
@@ -55,9 +62,12 @@ def command(
     model: str | None,
     window: int | None,
     call: int | None,
+    estimator: str | None,
     view: str,
+    style: str | None,
     insights: bool,
     exact: bool,
+    html: str | None,
     as_json: bool,
 ) -> int:
     """Show what fills the context window.
@@ -68,17 +78,37 @@ def command(
     """
     from .context_input import Wishes, inspect
 
-    wishes = Wishes(dialect=dialect, provider=provider, model=model, window=window, call=call)
+    if source is None and estimator is not None:
+        raise CallError(
+            "--estimator counts a request or a session; what the daemon recorded is counted already.",
+            hint="Give a SOURCE, or set accounting.estimator for the daemon.",
+        )
+    preferences = load_preferences(estimator=estimator, style=style)
+    wishes = Wishes(
+        dialect=dialect, provider=provider, model=model, window=window, call=call, preferences=preferences
+    )
     if exact:
         return _show_exactly(source, wishes, view, as_json=as_json)
     inspection = inspect(source, wishes, _progress())
+    if html is not None:
+        _write_page(inspection, Path(html))
     if as_json:
         print_json(_report(inspection))
         return 0
-    _draw(inspection.breakdown, view)
+    if html is not None:
+        return 0
+    _draw(inspection.breakdown, view, preferences)
     if insights or view == "expanded":
         _draw_insights(inspection)
     return 0
+
+
+def _write_page(inspection: Inspection, path: Path) -> None:
+    """Writes the page and says where it is. A file of that name is replaced."""
+    from ullage.web import render_report
+
+    path.write_text(render_report(_report(inspection)), encoding="utf-8", errors="replace")
+    click.echo(f"written to {path}", err=True)
 
 
 def _report(inspection: Inspection) -> dict[str, Any]:
@@ -102,16 +132,17 @@ def _show_exactly(source: str | None, wishes: Wishes, view: str, *, as_json: boo
 
         print_json({**report(breakdown), "exact": exact_report(exact, estimate)})
     else:
-        _draw(breakdown, view)
+        _draw(breakdown, view, wishes.preferences)
         print_lines(exact_lines(exact, estimate))
     return int(exact.failed)
 
 
-def _draw(breakdown: Breakdown, view: str) -> None:
+def _draw(breakdown: Breakdown, view: str, preferences: Preferences) -> None:
     from ullage.core.accounting import VIEWS, render_view
 
     chosen = next(name for name in VIEWS if name == view)
-    click.echo(render_view(breakdown, chosen, width=_columns(), color=_wants_color()), nl=False)
+    screen = render_view(breakdown, chosen, width=_columns(), color=_wants_color(), style=preferences.style)
+    click.echo(screen, nl=False)
 
 
 def _draw_insights(inspection: Inspection) -> None:

@@ -147,7 +147,7 @@ def _growth_call(
     call = timeline.calls[account.index]
     usage = call.facts.usage if call.facts is not None else None
     growth = _grown(call, account)
-    pieces = _pieces(account, names) if call.anchor is not None else ()
+    pieces = _pieces(account, names, growth) if call.anchor is not None else ()
     return GrowthCall(
         call=call.number,
         turn=turn,
@@ -195,18 +195,24 @@ def _events(call: TimelineCall, account: CallAccount) -> Iterable[Event]:
         yield "lossy"
 
 
-def _pieces(account: CallAccount, names: dict[str, str]) -> tuple[Piece, ...]:
+def _pieces(account: CallAccount, names: dict[str, str], growth: int | None) -> tuple[Piece, ...]:
     """The answer before, then everything else by kind and name; measured where usage proves it, else estimated."""
     assert account.before is not None, "a call with an anchor has the facts of it"
     pieces = [_reply(account)] if account.reply or account.before.usage.output else []
-    if account.lapsed:
-        pieces.append(
-            Piece(kind="reasoning", name="dropped with its turn", tokens=-account.lapsed, method="retention rule")
-        )
-    weights = _weights(account.fresh, names)
-    if account.proven is None:
-        return (*pieces, *estimated_pieces(weights))
-    return (*pieces, *share_proven(weights, account.proven))
+    weights = weigh(account.fresh, names)
+    if account.proven is not None:
+        return (*pieces, *share_proven(weights, account.proven))
+    pieces += estimated_pieces(weights)
+    return (*pieces, *_lapsed(account.lapsed, growth, pieces))
+
+
+def _lapsed(reasoning: int, growth: int | None, pieces: Iterable[Piece]) -> Iterable[Piece]:
+    """Reasoning that went with its turn, if the prompt says that it did: models are not held to what is known of them."""
+    if growth is None or not reasoning:
+        return
+    rest = growth - sum(piece.tokens for piece in pieces)
+    if abs(rest + reasoning) < abs(rest):
+        yield Piece(kind="reasoning", name="dropped with its turn", tokens=-reasoning, method="retention rule")
 
 
 def _reply(account: CallAccount) -> Piece:
@@ -225,7 +231,7 @@ class Weight(Struct):
     count: int = 0
 
 
-def _weights(measures: Iterable[Measure], names: dict[str, str]) -> dict[tuple[str, str], Weight]:
+def weigh(measures: Iterable[Measure], names: dict[str, str]) -> dict[tuple[str, str], Weight]:
     weights: dict[tuple[str, str], Weight] = defaultdict(Weight)
     for measure in measures:
         for entry in measure.entries:

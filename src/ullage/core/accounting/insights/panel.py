@@ -31,6 +31,7 @@ _ROWS_SHOWN = 8
 _LOSSES_SHOWN = 5
 _DROPPED_SHOWN = 4
 _PIECES_SHOWN = 3
+_MUCH_UNEXPLAINED, _MUCH_UNEXPLAINED_SHARE = 200, 0.1
 
 
 class _Table(NamedTuple):
@@ -142,8 +143,15 @@ def _call_row(call: GrowthCall) -> tuple[str, ...]:
         _signed(call.growth or 0),
         compact_number(call.resent_tokens),
         compact_number(call.keep_tokens),
-        ", ".join(_piece_texts(call.added)),
+        ", ".join([*_piece_texts(call.added), *_unexplained(call)]),
     )
+
+
+def _unexplained(call: GrowthCall) -> Iterator[str]:
+    """Growth that nothing in the source accounts for: a client that loads tools, or words of its own."""
+    rest = call.unexplained or 0
+    if abs(rest) >= max(_MUCH_UNEXPLAINED, abs(call.growth or 0) * _MUCH_UNEXPLAINED_SHARE):
+        yield f"unexplained {_signed(rest)}"
 
 
 def _piece_texts(pieces: Sequence[Piece]) -> Iterator[str]:
