@@ -13,7 +13,8 @@ from ullage.core.tokens.vocabularies import _BOUNDARIES, Vocabulary, cut
 # Fragments that meet at every kind of border a pre-tokenizer knows, cut as finely as the rule allows.
 fragments = st.sampled_from(
     ["a", "B", "word", "it's", "I'LL", "'", "''s", "7", "2024", "1234567", " ", "  ", "\t", "\n", "\r\n", "\n\n\n", "/",
-     "//\n/", "{", '":"', "...", "-", "_", "—", "é", "e\u0301", "ß", "中文", "の", "\u00a0", "\u3000",
+     "//\n/", "{", '":"', "...", "-", "_", "—", "é", "e\u0301", "ß", "中文", "の", "한글", "，",
+     "。", "、\n", "：", "\u00a0", "\u3000",
      "\x1c", "\x85", "\u2028", "\N{GRINNING FACE}",
      "\u200d", "<|endoftext|>", "</s>", "<bos>", "[INST]", "x = 1;", "١٢", "א"]
 )  # fmt: skip
@@ -47,6 +48,28 @@ def test_pieces_are_bounded_where_the_text_has_boundaries() -> None:
 
 def test_a_text_without_boundaries_stays_whole() -> None:
     assert list(cut("中" * 50, _BOUNDARIES["bpe"], 10)) == ["中" * 50]
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "deepseek_v3", "gemma3"])
+@pytest.mark.parametrize("letter", ["x", "=", "\n", "中", "\N{GRINNING FACE}"])
+def test_a_text_without_boundaries_is_counted_in_bounded_pieces(
+    name: str, letter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One piece holds the interpreter while it is counted; so does the search for its end."""
+    lengths: list[int] = []
+    count_piece = Vocabulary._count_piece
+
+    def noting(vocabulary: Vocabulary, piece: str) -> int:
+        lengths.append(len(piece))
+        return count_piece(vocabulary, piece)
+
+    vocabulary = load_vocabulary(name)
+    text = letter * 100_000
+    whole = vocabulary._count_piece(text)
+    monkeypatch.setattr(Vocabulary, "_count_piece", noting)
+    assert vocabulary.count(text) == pytest.approx(whole, rel=0.01)
+    assert sum(lengths) == len(text)
+    assert max(lengths) <= (24_576 if letter.isascii() else 6_144)
 
 
 def test_special_tokens_in_a_text_count_as_ordinary_text() -> None:
