@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ullage.engine.identity import Genealogy, tip_of
+from ullage.engine.identity import Genealogy, Origin, tip_of
 
 
 @pytest.fixture
@@ -93,3 +93,23 @@ def test_a_session_goes_on_after_a_restart(genealogy: Genealogy) -> None:
 
 def test_an_empty_message_list_has_no_tip() -> None:
     assert tip_of([]) is None
+
+
+def test_the_same_words_under_another_system_prompt_are_another_conversation(genealogy: Genealogy) -> None:
+    genealogy.place_unnamed([1], "a", Origin("anthropic/unknown", 10))
+    other = genealogy.place_unnamed([1], "b", Origin("anthropic/unknown", 20))
+    assert (other.session, other.relation) == ("b", "new")
+
+
+def test_the_same_words_of_another_client_or_dialect_are_another_conversation(genealogy: Genealogy) -> None:
+    genealogy.place_unnamed([1, 2], "a", Origin("anthropic/aider", 10))
+    other = genealogy.place_unnamed([1, 2, 3], "b", Origin("openai-chat/aider", 10))
+    assert other.session == "b"
+
+
+def test_a_system_prompt_that_changes_on_the_way_keeps_the_session(genealogy: Genealogy) -> None:
+    """A date in it moves on, or a resumed client writes it anew; an answer of the session is shared."""
+    genealogy.place_unnamed([1], "a", Origin("gemini/gemini-cli", 10))
+    genealogy.place_unnamed([1, 2, 3], "b", Origin("gemini/gemini-cli", 10))
+    later = genealogy.place_unnamed([1, 2, 3, 4], "c", Origin("gemini/gemini-cli", 20))
+    assert (later.session, later.relation) == ("a", "extends")

@@ -67,6 +67,28 @@ def test_the_shared_models_path_is_told_apart_by_the_client(headers: dict[str, s
     assert (endpoint.dialect, endpoint.purpose) == (dialect, "models")
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/models/ft:gpt-4o:acme"),
+        ("DELETE", "/v1/models/ft:curie"),
+        ("POST", "/v1/models/gpt-oss:20b"),
+        ("GET", "/v1/models/gpt-oss:generateContent"),
+    ],
+)
+def test_a_colon_in_the_name_of_a_model_does_not_send_an_openai_key_to_google(method: str, path: str) -> None:
+    endpoint = find_endpoint(method, path, {"authorization": "Bearer sk-secret"})
+    assert endpoint is not None
+    assert (endpoint.dialect, endpoint.purpose) == ("openai-chat", "other")
+
+
+@pytest.mark.parametrize(("path", "dialect"), [("/v1/messages", "anthropic"), ("/v1/responses", "openai-responses")])
+def test_a_path_of_one_provider_is_its_own_for_every_method(path: str, dialect: str) -> None:
+    endpoint = find_endpoint("HEAD", path, {})
+    assert endpoint is not None
+    assert endpoint.dialect == dialect
+
+
 def test_a_credential_goes_to_the_provider_of_its_own_protocol() -> None:
     endpoint = find_endpoint("POST", "/v1/files", {"x-api-key": "secret"})
     assert endpoint is not None

@@ -91,7 +91,7 @@ async def test_nothing_secret_and_nothing_said_stays(
         assert await asyncio.to_thread(gateway.store.flush)
         assert len(gateway.store.calls()) == 2
         kept = everything_kept(gateway, data_dir)
-    assert fake.requests[0].header("x-api-key") == CREDENTIALS["x-api-key"]
+    assert fake.requests[0].header("authorization") == CREDENTIALS["authorization"]
     assert fake.requests[0].target.endswith(f"key={KEY}f")
     assert KEY.encode() not in kept
     assert WORD.encode() not in kept

@@ -91,6 +91,55 @@ async def test_a_redirect_is_the_clients_business(client: UpstreamClient) -> Non
         response.release()
 
 
+@pytest.mark.parametrize("value", ["café".encode(), b"plain", "日本".encode()])
+async def test_the_bytes_of_a_header_arrive_as_they_were(client: UpstreamClient, value: bytes) -> None:
+    seen = []
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await head_of(reader))
+        writer.write(OK)
+
+    async with serving(handler) as url:
+        response = await client.open("POST", url + "/", [(b"x-title", value)], b"{}")
+        response.abort()
+    assert b"x-title: " + value + b"\r\n" in seen[0]
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "POST"])
+async def test_a_request_is_never_sent_twice(client: UpstreamClient, method: str) -> None:
+    """Also not when a kept connection closes under it."""
+    seen = []
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            seen.append(await head_of(reader))
+            if b"/second" in seen[-1]:
+                writer.transport.abort()
+                return
+            writer.write(OK)
+
+    async with serving(handler) as url:
+        first = await client.open("GET", url + "/first", [], b"")
+        while await first.read():
+            pass
+        first.release()
+        with pytest.raises(UpstreamError):
+            await client.open(method, url + "/second", [], b"")
+    assert len([head for head in seen if b"/second" in head]) == 1
+
+
+@pytest.mark.parametrize("status", [b"700 Odd", b"199 Odd"])
+async def test_a_status_that_is_none_is_an_upstream_error(client: UpstreamClient, status: bytes) -> None:
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await head_of(reader)
+        writer.write(b"HTTP/1.1 " + status + b"\r\ncontent-length: 2\r\n\r\nok")
+        writer.close()
+
+    async with serving(handler) as url:
+        with pytest.raises(UpstreamError):
+            await client.open("GET", url + "/", [], b"")
+
+
 @pytest.mark.parametrize("when", ["before the answer", "inside the answer"])
 async def test_a_silent_provider_is_a_time_out(client: UpstreamClient, when: str) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

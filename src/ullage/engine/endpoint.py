@@ -19,3 +19,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     path: str
     model: str | None = None
     stream: bool | None = None
+
+    @property
+    def recorded(self) -> bool:
+        """Whether such a request is accounted for; files, models and greetings are only passed on."""
+        return self.purpose in ("generate", "count_tokens")

@@ -58,13 +58,15 @@ class Engine:
             clock=self._clock,
             hand_over=self._observer.read_answer,
         )
-        self._observer.read_request(exchange)
+        if endpoint.recorded:
+            self._observer.read_request(exchange)
         return exchange
 
     def finish(self, exchange: Exchange) -> None:
         """Notes that an exchange is over; its record is written beside."""
-        exchange.hand_over()
-        self._observer.finish(exchange)
+        if exchange.endpoint.recorded:
+            exchange.hand_over()
+            self._observer.finish(exchange)
 
     async def count(self, exchange: Exchange, body: bytes) -> int | None:
         """Our estimate of a request's prompt in tokens; `None` if the body cannot be read."""

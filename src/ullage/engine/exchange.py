@@ -21,6 +21,7 @@ class Exchange:
         "_hand_over",
         "_pending",
         "_pending_bytes",
+        "_recorded",
         "answer_bytes",
         "answer_headers",
         "body",
@@ -48,7 +49,7 @@ class Exchange:
         root: str,
         created_ms: int,
         clock: Callable[[], float],
-        hand_over: Callable[[Exchange, list[bytes]], None],
+        hand_over: Callable[[Exchange, bytes], None],
     ) -> None:
         self.id = id
         self.endpoint = endpoint
@@ -69,6 +70,7 @@ class Exchange:
         self._hand_over = hand_over
         self._pending: list[bytes] = []
         self._pending_bytes = 0
+        self._recorded = endpoint.recorded
 
     def answer_began(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         """The head of the answer has arrived."""
@@ -79,6 +81,8 @@ class Exchange:
         """A piece of the answer passes."""
         if self.first_byte_ms is None:
             self.first_byte_ms = self._elapsed_ms()
+        if not self._recorded:
+            return
         self._pending.append(chunk)
         self._pending_bytes += len(chunk)
         if self._pending_bytes >= _PIECE_BYTES:
@@ -88,8 +92,9 @@ class Exchange:
         """Gives what has passed so far to the observer."""
         if self._pending:
             self.answer_bytes += self._pending_bytes
-            pending, self._pending, self._pending_bytes = self._pending, [], 0
-            self._hand_over(self, pending)
+            piece = b"".join(self._pending)
+            self._pending, self._pending_bytes = [], 0
+            self._hand_over(self, piece)
 
     def ended(self, how: str) -> None:
         """How the exchange ended: `whole`, `cut`, `left`, `answered` (by us), `error`."""

@@ -31,11 +31,19 @@ class Kinship(Struct, frozen=True, kw_only=True):
     parent: str | None = None
 
 
+class Origin(Struct, frozen=True):
+    """What kin must share beside messages: dialect and client, and the system prompt unless an answer is shared, too."""
+
+    kind: str = ""
+    system: int = 0
+
+
 class _Line(Struct):
-    """The last request of a session: its message hashes, and how many of them its first request had."""
+    """The last request of a session: its message hashes, how many of them its first request had, and where it came from."""
 
     hashes: tuple[int, ...]
     first_length: int
+    origin: Origin
 
 
 class Tip(Struct, frozen=True, kw_only=True):
@@ -46,11 +54,18 @@ class Tip(Struct, frozen=True, kw_only=True):
     chain: str
 
 
-def tip_of(hashes: Sequence[int]) -> Tip | None:
+_NOWHERE = Origin()
+
+
+def tip_of(hashes: Sequence[int], origin: Origin = _NOWHERE) -> Tip | None:
     """The tip of a message list; `None` for an empty one."""
     if not hashes:
         return None
-    return Tip(head=f"{hashes[0]:032x}", depth=len(hashes), chain=_chain(hashes))
+    return Tip(head=_head(hashes, origin), depth=len(hashes), chain=_chain(hashes))
+
+
+def _head(hashes: Sequence[int], origin: Origin) -> str:
+    return f"{origin.kind}:{hashes[0]:032x}"
 
 
 class Genealogy:
@@ -60,8 +75,8 @@ class Genealogy:
         self._limit = sessions
         self._lines: dict[str, _Line] = {}
         self._tips: dict[str, dict[str, Tip]] = {}
-        # hash of each first message -> sessions that begin with it: who could be kin at all
-        self._by_head: dict[int, dict[str, None]] = {}
+        # origin and hash of the first message -> sessions that begin with it: who could be kin at all
+        self._by_head: dict[str, dict[str, None]] = {}
 
     def recall(self, session: str, tip: Tip) -> None:
         """Takes up a session from an earlier run: a request that extends its tip belongs to it."""
@@ -71,42 +86,44 @@ class Genealogy:
         """Relates a request to the session that it names itself."""
         line = self._lines.get(session)
         if line is None:
-            self._remember(session, hashes)
+            self._remember(session, hashes, _NOWHERE)
             return Kinship(session=session, relation="new", shared=0, before=0)
         return self._continue(session, line, hashes)
 
-    def place_unnamed(self, hashes: Sequence[int], new_id: str) -> Kinship:
+    def place_unnamed(self, hashes: Sequence[int], new_id: str, origin: Origin = _NOWHERE) -> Kinship:
         """Finds the session of a request that names none; `new_id` is used if it belongs to no known one."""
-        shared, session = self._nearest(hashes)
+        shared, session = self._nearest(hashes, origin)
         if session is not None:
             line = self._lines[session]
             if shared in (len(line.hashes), len(hashes)) or _rewrites(line, hashes, shared):
                 return self._continue(session, line, hashes)
-        recalled = self._recalled(hashes)
+        recalled = self._recalled(hashes, origin)
         if recalled is not None:
             return recalled
-        self._remember(new_id, hashes)
+        self._remember(new_id, hashes, origin)
         # More in common than the first request had: an answer of that session is shared, so this is its branch.
         if session is not None and shared > self._lines[session].first_length:
             return Kinship(session=new_id, relation="branch", shared=shared, before=0, parent=session)
         return Kinship(session=new_id, relation="new", shared=0, before=0)
 
-    def _nearest(self, hashes: Sequence[int]) -> tuple[int, str | None]:
+    def _nearest(self, hashes: Sequence[int], origin: Origin) -> tuple[int, str | None]:
         """The session with the longest common beginning, the newest of equals, and how long that is."""
         best: tuple[int, str | None] = (0, None)
-        for session in self._by_head.get(hashes[0], ()) if hashes else ():
-            shared = _shared(self._lines[session].hashes, hashes)
-            if shared >= best[0]:
+        for session in self._by_head.get(_head(hashes, origin), ()) if hashes else ():
+            line = self._lines[session]
+            shared = _shared(line.hashes, hashes)
+            related = line.origin.system == origin.system or shared > line.first_length
+            if related and shared >= best[0]:
                 best = (shared, session)
         return best
 
-    def _recalled(self, hashes: Sequence[int]) -> Kinship | None:
+    def _recalled(self, hashes: Sequence[int], origin: Origin) -> Kinship | None:
         """The session of an earlier run whose tip this request extends."""
-        tips = self._tips.get(f"{hashes[0]:032x}", {}) if hashes else {}
+        tips = self._tips.get(_head(hashes, origin), {}) if hashes else {}
         for session, tip in tips.items():
             if tip.depth <= len(hashes) and tip.chain == _chain(hashes[: tip.depth]):
                 del tips[session]
-                self._remember(session, hashes)
+                self._remember(session, hashes, origin)
                 relation: Relation = "repeats" if tip.depth == len(hashes) else "extends"
                 return Kinship(session=session, relation=relation, shared=tip.depth, before=tip.depth)
         return None
@@ -123,24 +140,24 @@ class Genealogy:
             relation = "rewrite"
         else:
             relation = "branch" if shared > 0 else "rewrite"
-        self._remember(session, hashes)
+        self._remember(session, hashes, line.origin)
         return Kinship(session=session, relation=relation, shared=shared, before=before)
 
-    def _remember(self, session: str, hashes: Sequence[int]) -> None:
+    def _remember(self, session: str, hashes: Sequence[int], origin: Origin) -> None:
         line = self._lines.pop(session, None)
         if line is not None and line.hashes:
-            self._forget_head(session, line.hashes[0])
+            self._forget_head(session, _head(line.hashes, line.origin))
         first_length = line.first_length if line is not None else len(hashes)
-        self._lines[session] = _Line(hashes=tuple(hashes), first_length=first_length)
+        self._lines[session] = _Line(hashes=tuple(hashes), first_length=first_length, origin=origin)
         if hashes:
-            self._by_head.setdefault(hashes[0], {})[session] = None
+            self._by_head.setdefault(_head(hashes, origin), {})[session] = None
         if len(self._lines) > self._limit:
             oldest, dropped = next(iter(self._lines.items()))
             del self._lines[oldest]
             if dropped.hashes:
-                self._forget_head(oldest, dropped.hashes[0])
+                self._forget_head(oldest, _head(dropped.hashes, dropped.origin))
 
-    def _forget_head(self, session: str, head: int) -> None:
+    def _forget_head(self, session: str, head: str) -> None:
         sessions = self._by_head.get(head)
         if sessions is not None:
             sessions.pop(session, None)

@@ -35,6 +35,10 @@ class Measuring:
         """The canonical hash of each message."""
         return [self._canonical_hash(piece, conversation.dialect) for piece in conversation.messages]
 
+    def system_hash(self, conversation: Conversation) -> int:
+        """The canonical hash of the first system block outside the messages; 0 without one."""
+        return self._canonical_hash(conversation.system[0], conversation.dialect) if conversation.system else 0
+
     def measure(self, conversation: Conversation, meter: Meter) -> Measures:
         """The measure of every slice; only new ones are read and counted."""
         dialect = conversation.dialect

@@ -32,6 +32,31 @@ _PATIENCE_S = 0.02
 _BACKLOG = 1_000
 
 
+# Answers waiting to be read. They are small and carry the usage, so they do not share the allowance of the bodies.
+_ANSWERS_BYTES = 64 * 1024 * 1024
+
+
+class Allowance:
+    """So many bytes may wait at once. Safe to use from any thread."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._left_bytes = limit_bytes
+        self._lock = threading.Lock()
+
+    def admit(self, size: int) -> bool:
+        """Takes `size` bytes if they are left."""
+        with self._lock:
+            if size > self._left_bytes:
+                return False
+            self._left_bytes -= size
+            return True
+
+    def release(self, size: int) -> None:
+        """Gives them back."""
+        with self._lock:
+            self._left_bytes += size
+
+
 class Observer:
     """Takes exchanges in the order of their events. All methods return at once and may be called from the event loop."""
 
@@ -39,24 +64,26 @@ class Observer:
         self._reader = Reader(store=store, settings=settings, new_id=new_id)
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._open: dict[str, Observation] = {}
-        self._queue_bytes = settings.queue_bytes
-        self._waiting_bytes = 0
+        self._bodies = Allowance(settings.queue_bytes)
+        self._answers = Allowance(_ANSWERS_BYTES)
         self._closing = False
-        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="ullage-observer", daemon=True)
         self._queue.put(self._reader.recall_sessions)
         self._thread.start()
 
     def read_request(self, exchange: Exchange) -> None:
         """Accounts for a request, unless too much is waiting already."""
-        if not self._admit(exchange.request_bytes):
+        if not self._bodies.admit(exchange.request_bytes):
             exchange.body = None
             exchange.warnings.append("accounting_skipped")
         self._queue.put(lambda: self._begin(exchange))
 
-    def read_answer(self, exchange: Exchange, chunks: list[bytes]) -> None:
-        """Reads a piece of an answer."""
-        self._queue.put(lambda: self._feed(exchange, chunks))
+    def read_answer(self, exchange: Exchange, piece: bytes) -> None:
+        """Reads a piece of an answer, unless too much is waiting already: then the rest of it is not read."""
+        if self._answers.admit(len(piece)):
+            self._queue.put(lambda: self._feed(exchange, piece))
+        elif "answer_skipped" not in exchange.warnings:
+            exchange.warnings.append("answer_skipped")
 
     def finish(self, exchange: Exchange) -> None:
         """Writes the record of an exchange."""
@@ -65,7 +92,10 @@ class Observer:
     def count(self, exchange: Exchange, body: bytes) -> Future[int | None]:
         """Estimates a request for a client that asked for a count."""
         future: Future[int | None] = Future()
-        self._queue.put(lambda: self._count(exchange, body, future))
+        if self._bodies.admit(len(body)):
+            self._queue.put(lambda: self._count(exchange, body, future))
+        else:
+            future.set_result(None)
         return future
 
     def flush(self, timeout_s: float) -> bool:
@@ -79,13 +109,6 @@ class Observer:
         self._closing = True
         self._queue.put(None)
         self._thread.join(timeout=30)
-
-    def _admit(self, size: int) -> bool:
-        with self._lock:
-            if self._waiting_bytes + size > self._queue_bytes:
-                return False
-            self._waiting_bytes += size
-            return True
 
     def _run(self) -> None:
         while True:
@@ -111,22 +134,27 @@ class Observer:
             self._open[exchange.id] = self._reader.begin(exchange, body)
         finally:
             if body is not None:
-                with self._lock:
-                    self._waiting_bytes -= exchange.request_bytes
+                self._bodies.release(exchange.request_bytes)
 
-    def _feed(self, exchange: Exchange, chunks: list[bytes]) -> None:
+    def _feed(self, exchange: Exchange, piece: bytes) -> None:
         observation = self._open.get(exchange.id)
-        if observation is not None:
-            self._reader.feed(observation, exchange, chunks)
+        try:
+            # Behind a gap nothing can be made of what follows.
+            if observation is not None and "answer_skipped" not in exchange.warnings:
+                self._reader.feed(observation, exchange, piece)
+        finally:
+            self._answers.release(len(piece))
 
     def _count(self, exchange: Exchange, body: bytes, future: Future[int | None]) -> None:
-        if not future.set_running_or_notify_cancel():
-            return
         tokens = None
         try:
+            if not future.set_running_or_notify_cancel():
+                return
             tokens = self._reader.count(exchange, body)
         finally:
-            future.set_result(tokens)
+            self._bodies.release(len(body))
+            if not future.cancelled():
+                future.set_result(tokens)
 
     def _finish(self, exchange: Exchange) -> None:
         observation = self._open.pop(exchange.id, None)

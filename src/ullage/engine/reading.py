@@ -15,7 +15,7 @@ from ullage.core.wire import AnswerReader, Caller, Conversation, parse_request, 
 from ullage.upstream import provider_of
 
 from .encoding import ANSWER_LIMIT_BYTES, REQUEST_LIMIT_BYTES, make_decoder
-from .identity import Genealogy, Tip, tip_of
+from .identity import Genealogy, Origin, Tip, tip_of
 from .measuring import Measuring
 from .observation import CONVERSATION, Observation
 from .recent import RecentConversations
@@ -67,7 +67,7 @@ class Reader:
             _tell_fault(exchange)
         return observation
 
-    def feed(self, observation: Observation, exchange: Exchange, chunks: Sequence[bytes]) -> None:
+    def feed(self, observation: Observation, exchange: Exchange, piece: bytes) -> None:
         """Reads a piece of the answer."""
         if observation.unreadable:
             return
@@ -75,8 +75,8 @@ class Reader:
             if observation.reader is None:
                 self._open_answer(observation, exchange)
             assert observation.reader is not None and observation.decoder is not None
-            for piece in observation.decoder(b"".join(chunks)):
-                observation.reader.feed(piece)
+            for plain in observation.decoder(piece):
+                observation.reader.feed(plain)
         except ValueError:
             observation.unreadable = True
             exchange.warnings.append("answer_encoding_unreadable")
@@ -86,8 +86,6 @@ class Reader:
 
     def finish(self, observation: Observation, exchange: Exchange) -> None:
         """Writes the records of an exchange that is over."""
-        if exchange.endpoint.purpose not in ("generate", "count_tokens"):
-            return
         answer = observation.reader.close() if observation.reader is not None else None
         breakdown = self._breakdown(observation, exchange, answer.usage if answer is not None else None)
         self._recorder.record(observation, exchange, answer, breakdown)
@@ -112,8 +110,6 @@ class Reader:
 
     def _parse(self, exchange: Exchange, body: bytes) -> Conversation | None:
         endpoint = exchange.endpoint
-        if endpoint.purpose not in ("generate", "count_tokens"):
-            return None
         try:
             decode = make_decoder(exchange.headers.get("content-encoding", ""), REQUEST_LIMIT_BYTES)
             plain = b"".join(decode(body))
@@ -135,12 +131,17 @@ class Reader:
         observation.messages = len(conversation.messages)
         if observation.caller.kind in CONVERSATION:
             hashes = self._measuring.canonical_hashes(conversation)
-            observation.tip = tip_of(hashes)
             if observation.session:
                 observation.kinship = self._genealogy.place_named(observation.session, hashes)
+                observation.tip = tip_of(hashes)
             else:
-                observation.kinship = self._genealogy.place_unnamed(hashes, self._new_id())
+                origin = Origin(
+                    kind=f"{conversation.dialect}/{observation.caller.client}",
+                    system=self._measuring.system_hash(conversation),
+                )
+                observation.kinship = self._genealogy.place_unnamed(hashes, self._new_id(), origin)
                 observation.session = observation.kinship.session
+                observation.tip = tip_of(hashes, origin)
         if self._settings.enabled and exchange.endpoint.purpose == "generate":
             observation.meter = self._meter(exchange, conversation.model, observation.caller)
             observation.measures = self._measuring.measure(conversation, observation.meter)
@@ -153,6 +154,7 @@ class Reader:
             model=model,
             client=caller.client,
             estimator=self._settings.estimator,
+            heuristics=self._settings.heuristics,
         )
 
     def _open_answer(self, observation: Observation, exchange: Exchange) -> None:

@@ -29,6 +29,8 @@ class RecentConversations:
 
     def keep(self, conversation: Conversation) -> None:
         """Keeps a conversation in place of the one that began alike."""
+        if len(conversation.body) > self._limit_bytes:
+            return  # it would push out all others, and itself
         key = _key(conversation.dialect, conversation.body)
         before = self._kept.pop(key, None)
         if before is not None:

@@ -34,7 +34,7 @@ class Recorder:
         self._store = store
         self._sessions: dict[str, SessionRecord] = {}
         # Sessions whose client has asked for a summary: their next rewritten history is its outcome.
-        self._compacting: dict[str, str] = {}
+        self._compacting: dict[str, None] = {}
 
     def record(
         self, observation: Observation, exchange: Exchange, answer: Answer | None, breakdown: Breakdown | None
@@ -88,11 +88,14 @@ class Recorder:
         kinship, session = observation.kinship, observation.session
         events: list[tuple[str, dict[str, Any]]] = []
         if observation.caller.kind == "compaction":
-            self._compacting[session] = observation.caller.kind
+            self._compacting[session] = None
+            if len(self._compacting) > _SESSIONS:
+                del self._compacting[next(iter(self._compacting))]
             return [("compaction_asked", {"messages": observation.messages})]
         if kinship is not None and kinship.relation in ("branch", "rewrite"):
             details = {"shared_messages": kinship.shared, "before": kinship.before, "after": observation.messages}
-            kind = self._compacting.pop(session, kinship.relation)
+            kind = "compaction" if session in self._compacting else kinship.relation
+            self._compacting.pop(session, None)
             events.append((kind, details if kinship.parent is None else {**details, "parent": kinship.parent}))
         # A title may have come first, by a smaller model: only a request of the conversation itself leaves a tip.
         if kinship is not None and known is not None and known.tip is not None and known.model != observation.model:

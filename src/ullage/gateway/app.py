@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -13,7 +13,7 @@ from ullage.core.errors import RequestError, UllageError, UpstreamError
 
 from .body import RequestBody
 from .errors import error_body
-from .fallbacks import own_answer, worth_replacing
+from .fallbacks import is_about_the_model, may_be_replaced, own_answer
 from .headers import request_headers
 from .relay import ClientLeft, Leaving, Send, relay
 from .routes import find_endpoint
@@ -39,6 +39,15 @@ _STATUS = {
 # `/` is asked for by older versions of Claude Code at start, with HEAD.
 _OPEN_PATHS = frozenset({"/", "/healthz", "/readyz"})
 _JSON = (b"content-type", b"application/json")
+
+
+class Outgoing(NamedTuple):
+    """What is sent to the provider. `headers` as the client sent them; which of them pass is decided at the last moment."""
+
+    method: str
+    url: str
+    headers: Headers
+    body: bytes
 
 
 class Gateway:
@@ -97,7 +106,7 @@ class Gateway:
         url = self._upstreams[endpoint.dialect] + endpoint.path + ("?" + query if query else "")
         try:
             with Leaving(scope["ullage.connection"]):
-                await self._exchange(scope["method"], url, headers, body, endpoint, exchange, send)
+                await self._exchange(Outgoing(scope["method"], url, headers, body), endpoint, exchange, send)
         except ClientLeft:
             exchange.ended("left")
         except asyncio.CancelledError:
@@ -110,23 +119,27 @@ class Gateway:
         finally:
             self._engine.finish(exchange)
 
-    async def _exchange(
-        self, method: str, url: str, headers: Headers, body: bytes, endpoint: Endpoint, exchange: Exchange, send: Send
-    ) -> None:
+    async def _exchange(self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange, send: Send) -> None:
         extra = [(b"x-ullage-request", exchange.id.encode())]
+        begun = b""
         try:
-            response = await self._upstream.open(method, url, request_headers(headers), body)
+            response = await self._upstream.open(
+                outgoing.method, outgoing.url, request_headers(outgoing.headers, endpoint.dialect), outgoing.body
+            )
+            replaceable = may_be_replaced(endpoint.purpose, response.status)
+            if replaceable:
+                begun = await response.read()
         except UpstreamError as error:
             exchange.failed(error.code)
             await _refuse(send, endpoint, error, exchange.id)
             return
-        if worth_replacing(endpoint.purpose, response.status):
+        if replaceable and not is_about_the_model(endpoint.purpose, begun):
             response.abort()
-            status, answer = await own_answer(endpoint, body, exchange, self._engine)
-            await _answer(send, status, answer, extra, head=method == "HEAD")
+            status, answer = await own_answer(endpoint, outgoing.body, exchange, self._engine)
+            await _answer(send, status, answer, extra, head=outgoing.method == "HEAD")
             exchange.ended("answered")
             return
-        exchange.ended(await relay(response, send, exchange, extra))
+        exchange.ended(await relay(response, send, exchange, extra, begun))
 
     def _refuse(self, endpoint: Endpoint | None, headers: Mapping[str, str], raw_path: str) -> None:
         """Raises for what cannot be served at all."""

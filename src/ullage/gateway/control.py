@@ -91,7 +91,7 @@ class Control:
 
 def _limit(query: dict[str, str]) -> int:
     text = query.get("limit", "50")
-    return min(int(text), 1000) if text.isdecimal() else 50
+    return min(int(text), 1000) if text.isdecimal() and len(text) < 10 else 50
 
 
 def _error(code: str, message: str, hint: str) -> bytes:

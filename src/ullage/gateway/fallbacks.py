@@ -23,9 +23,14 @@ _NOT_COUNTED = RequestError(
 )
 
 
-def worth_replacing(purpose: Purpose, status: int) -> bool:
-    """Whether the provider's answer says that it does not know the route, and the route is one we can answer."""
+def may_be_replaced(purpose: Purpose, status: int) -> bool:
+    """Whether the status may mean that the provider does not know the route, and the route is one we can answer."""
     return status in _UNKNOWN_THERE and purpose in _OPTIONAL
+
+
+def is_about_the_model(purpose: Purpose, body: bytes) -> bool:
+    """Whether a refusal names what was asked about rather than the route: then it is the provider's answer, not ours to hide."""
+    return purpose == "count_tokens" and b"model" in body.lower()
 
 
 async def own_answer(endpoint: Endpoint, body: bytes, exchange: Exchange, engine: Engine) -> tuple[int, bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ullage.core.wire import Dialect
     from ullage.upstream import Headers
 
 _HOP_BY_HOP = frozenset(
@@ -22,28 +23,41 @@ _HOP_BY_HOP = frozenset(
 )
 # Set anew for the next hop, or already answered by our own server.
 _NOT_SENT_ON = _HOP_BY_HOP | {b"host", b"content-length", b"expect"}
+_PLAIN_CONNECTION = (b"keep-alive", b"close")
+_WITHOUT_BODY = (204, 304)
 _OURS = b"x-ullage-"
 
+# Headers that carry a key, and which of them each provider reads. A client that sets several keys at once must not show
+# one provider the key of another.
+_KEYS = frozenset({b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key"})
+_OWN_KEYS: dict[Dialect, frozenset[bytes]] = {
+    "openai-chat": frozenset({b"authorization", b"api-key"}),
+    "openai-responses": frozenset({b"authorization", b"api-key"}),
+    "anthropic": frozenset({b"authorization", b"x-api-key"}),
+    "gemini": frozenset({b"authorization", b"x-goog-api-key"}),
+}
+_NOT_SENT_TO = {dialect: _NOT_SENT_ON | (_KEYS - own) for dialect, own in _OWN_KEYS.items()}
 
-def request_headers(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """What goes on to the provider, in the order it came. Names arrive in lower case."""
-    dropped = _NOT_SENT_ON
+
+def request_headers(headers: Headers, dialect: Dialect) -> list[tuple[bytes, bytes]]:
+    """What goes on to the provider of `dialect`, in the order it came. Names arrive in lower case."""
+    dropped = _NOT_SENT_TO[dialect]
     if named := _named_by_connection(headers):
         dropped |= named
     return [pair for pair in headers if pair[0] not in dropped and not pair[0].startswith(_OURS)]
 
 
-def answer_headers(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """What goes back to the client. The content length stays, so that a cut answer shows as cut."""
+def answer_headers(headers: Headers, status: int = 200) -> list[tuple[bytes, bytes]]:
+    """What goes back to the client. The content length stays, so that a cut answer shows as cut; an answer that has no body
+    by its status (RFC 9110, section 6.4.1) may name the length of another one, which our server must not wait for."""
     lowered = [(name.lower(), value) for name, value in headers]
-    dropped = _HOP_BY_HOP
+    dropped = _HOP_BY_HOP if status not in _WITHOUT_BODY else _HOP_BY_HOP | {b"content-length"}
     if named := _named_by_connection(lowered):
         dropped |= named
     return [pair for pair in lowered if pair[0] not in dropped]
 
 
 def _named_by_connection(headers: Headers) -> frozenset[bytes]:
-    for name, value in headers:
-        if name == b"connection" and value.lower() not in (b"keep-alive", b"close"):
-            return frozenset(token.strip().lower() for token in value.split(b","))
-    return frozenset()
+    """What the Connection headers name; most often there is one that names nothing else."""
+    named = [value for name, value in headers if name == b"connection" and value.lower() not in _PLAIN_CONNECTION]
+    return frozenset(token.strip().lower() for value in named for token in value.split(b","))

@@ -63,15 +63,22 @@ class Leaving:
             self._task.cancel()
 
 
-async def relay(response: UpstreamResponse, send: Send, tap: Tap, extra: list[tuple[bytes, bytes]]) -> End:
-    """Relays one answer whose head has arrived; `extra` headers are added. Says how it ended."""
-    headers = answer_headers(response.headers)
+async def relay(
+    response: UpstreamResponse, send: Send, tap: Tap, extra: list[tuple[bytes, bytes]], begun: bytes = b""
+) -> End:
+    """Relays one answer whose head has arrived; `extra` headers are added, `begun` is what was read of its body already.
+
+    Says how it ended.
+    """
+    headers = answer_headers(response.headers, response.status)
     tap.answer_began(response.status, headers)
-    await send({"type": "http.response.start", "status": response.status, "headers": headers + extra})
     try:
-        while chunk := await response.read():
+        await send({"type": "http.response.start", "status": response.status, "headers": headers + extra})
+        chunk = begun or await response.read()
+        while chunk:
             tap.answer_chunk(chunk)
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            chunk = await response.read()
     except UpstreamError:
         response.abort()
         return "cut"

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from ullage.engine import Purpose
 
 _DOUBLED = re.compile(r"^(?:/v1(?:beta|alpha)?)+(?=/v1(?:beta|alpha)?(?:/|$))")
-_GEMINI_CALL = re.compile(r"^/v1(?:beta|alpha)?/(?:models|tunedModels)/([^/:]+):(\w+)$")
+# Names of models hold colons too (`ft:gpt-…`, `gpt-oss:20b`), so only Gemini's own verbs mean Gemini.
+_GEMINI_CALL = re.compile(
+    r"^/v1(?:beta|alpha)?/(?:models|tunedModels)/([^/:]+)"
+    r":(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents|batchGenerateContent)$"
+)
 _GEMINI_PURPOSE: dict[str, tuple[Purpose, bool | None]] = {
     "generateContent": ("generate", False),
     "streamGenerateContent": ("generate", True),
@@ -47,7 +51,7 @@ def find_endpoint(method: str, raw_path: str, headers: Mapping[str, str], query:
     path = _normalise(raw_path)
     if method == "POST" and (known := _POSTS.get(path)):
         return Endpoint(dialect=known[0], purpose=known[1], path=path)
-    if call := _GEMINI_CALL.match(path):
+    if method == "POST" and (call := _GEMINI_CALL.match(path)):
         purpose, stream = _GEMINI_PURPOSE.get(call[2], ("other", None))
         return Endpoint(dialect="gemini", purpose=purpose, path=path, model=call[1], stream=stream)
     if path in ("/v1/models", "/v1beta/models") and method in ("GET", "HEAD"):
@@ -56,7 +60,7 @@ def find_endpoint(method: str, raw_path: str, headers: Mapping[str, str], query:
     if path == "/api/hello":
         return Endpoint(dialect="anthropic", purpose="hello", path=path)
     for prefix, dialect in _PREFIXES:
-        if path.startswith(prefix):
+        if path.startswith(prefix) or (path + "/" == prefix and prefix.count("/") > 2):
             return Endpoint(dialect=dialect, purpose="other", path=path)
     if path.startswith("/v1/"):
         return Endpoint(dialect=_by_credentials(headers, query), purpose="other", path=path)

@@ -144,6 +144,9 @@ class UpstreamClient:
             max_line_size=2**16,
             max_field_size=2**16,
         )
+        # The library would send GET, PUT and DELETE again when a kept connection closes; whether to repeat is the client's
+        # business. It offers no public switch; its own test client sets this one.
+        self._session._retry_connection = False
 
     async def open(self, method: str, url: str, headers: Headers, body: bytes) -> UpstreamResponse:
         """Sends a request and waits for the head of its answer. `url` is sent exactly as given.
@@ -151,7 +154,7 @@ class UpstreamClient:
         Raises `UpstreamError` (`upstream_refused`, `upstream_dns`, `upstream_tls`, `upstream_timeout`, `upstream_closed`) if
         no answer began.
         """
-        fields = CIMultiDict([(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers])
+        fields = CIMultiDict([(name.decode("latin-1"), _text(value)) for name, value in headers])
         target = URL(url, encoded=True)
         proxy = self._proxies.get(target.origin()) if self._proxies else None
         watch = _IdleWatch(self._idle_s)
@@ -168,6 +171,10 @@ class UpstreamClient:
             watch.stop()
             raise watch.translated(error, target.host) from error
         watch.silent = 0
+        if not 200 <= response.status < 600:
+            watch.stop()
+            response.close()
+            raise _no_answer(target.host, response.status)
         return UpstreamResponse(response, watch)
 
     async def close(self) -> None:
@@ -175,6 +182,14 @@ class UpstreamClient:
         await self._session.close()
         # One turn of the loop lets the transports finish their closing.
         await asyncio.sleep(0)
+
+
+def _text(value: bytes) -> str:
+    """A header's value so that the library, which writes UTF-8, writes these bytes again; other bytes it cannot write."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
 
 
 def _payload(body: bytes) -> bytes | io.BytesIO | None:
@@ -190,6 +205,14 @@ def _translate(error: Exception, host: str | None) -> UpstreamError:
         f"{host or 'the provider'} {what}",
         code=code,
         hint="Repeat the request; `ullage doctor --online` tests the way to the provider.",
+    )
+
+
+def _no_answer(host: str | None, status: int) -> UpstreamError:
+    return UpstreamError(
+        f"{host or 'the provider'} answered with status {status}, which is none",
+        code="upstream_failed",
+        hint="Is that address a provider's? `ullage config show` lists them.",
     )
 
 
