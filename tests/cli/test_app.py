@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import click
 import pytest
@@ -16,6 +17,7 @@ from ullage.cli.app import app
 from ullage.cli.table import COMMANDS, help_text
 from ullage.core.errors import InputError, SettingsError, StoreError, UpstreamError
 
+SESSION = Path(__file__).parents[1] / "golden" / "views" / "session.in.jsonl"
 PROGRAM = [sys.executable, "-c", "import sys; from ullage.cli import main; sys.exit(main())"]
 
 
@@ -57,7 +59,7 @@ def test_the_version_is_told(call: list[str], capsys: pytest.CaptureFixture[str]
 def test_an_unknown_command_is_met_with_the_likeliest_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["docter"]) == 2
     assert capsys.readouterr().err == (
-        "ullage: There is no command 'docter'. Did you mean 'doctor'?\nhint: see ullage --help\n"
+        "ullage: There is no command 'docter'. Did you mean 'doctor'?\nhint: See `ullage --help`.\n"
     )
 
 
@@ -65,7 +67,7 @@ def test_a_wrong_option_is_told_with_the_command_it_was_given_to(capsys: pytest.
     assert main(["doctor", "--jsn"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("ullage: doctor: No such option")
-    assert said.endswith("hint: see ullage doctor --help\n")
+    assert said.endswith("hint: See `ullage doctor --help`.\n")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ def test_a_fault_of_ours_shows_no_traceback(failing: list[BaseException], capsys
     failing.append(ZeroDivisionError("by nought"))
     assert main(["fail"]) == 1
     assert capsys.readouterr().err == (
-        "ullage: Internal error: ZeroDivisionError: by nought\nhint: set ULLAGE_DEBUG=1 to see where it happened\n"
+        "ullage: Internal error: ZeroDivisionError: by nought\nhint: Set ULLAGE_DEBUG=1 to see where it happened.\n"
     )
 
 
@@ -98,12 +100,49 @@ def test_the_debug_switch_shows_where_it_happened(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_an_error_of_the_system_names_the_file(
-    failing: list[BaseException], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            PermissionError(13, "Permission denied", "/etc/shadow"),
+            "/etc/shadow: Permission denied.\nhint: Check that the file and its folder are yours to use.\n",
+        ),
+        (
+            OSError(28, "No space left on device", "/data/x"),
+            "/data/x: No space left on device.\nhint: Free some space, or name another place.\n",
+        ),
+        (
+            OSError(24, "Too many open files"),
+            "The system refused: Too many open files.\nhint: Close other programs, or raise the limit (`ulimit -n`).\n",
+        ),
+        (
+            OSError(5, "Input/output error"),
+            "The system refused: Input/output error.\nhint: Try it again; if it stays so, try another file or folder.\n",
+        ),
+        (OSError("odd"), "The system refused: odd.\nhint: Try it again; if it stays so, try another file or folder.\n"),
+    ],
+    ids=["permission", "space", "files", "input", "no number"],
+)
+def test_an_error_of_the_system_is_plain_words_and_a_next_step(
+    failing: list[BaseException], error: OSError, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    failing.append(PermissionError(13, "Permission denied", "/etc/shadow"))
+    failing.append(error)
     assert main(["fail"]) == 1
-    assert capsys.readouterr().err.startswith("ullage: Permission denied: /etc/shadow\n")
+    assert capsys.readouterr().err == f"ullage: {said}"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")  # noqa: PTH110
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("call", [["--help"], ["doctor", "--help"], ["context", str(SESSION)]])
+def test_an_output_that_cannot_be_written_is_told_once(call: list[str], unbuffered: str) -> None:
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        ended = subprocess.run([*PROGRAM, *call], stdout=full, stderr=subprocess.PIPE, env=environment, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.decode().splitlines() == [
+        "ullage: The output cannot be written: No space left on device.",
+        "hint: Free some space, or send the output elsewhere.",
+    ]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), click.Abort()], ids=["interrupt", "abort"])

@@ -17,8 +17,15 @@ def main(arguments: list[str] | None = None) -> int:
         if sys.stdout is not None:  # closed by the caller
             sys.stdout.flush()
     except BrokenPipeError:
+        from .faults import forget_output
+
         forget_output()
         return READER_LEFT
+    except OSError as error:
+        from .faults import tell_system_fault
+
+        tell_system_fault(error)
+        return 1
     except KeyboardInterrupt:
         return INTERRUPTED
     return status
@@ -39,11 +46,3 @@ def answer(arguments: list[str]) -> int:
     from .app import run
 
     return run(arguments)
-
-
-def forget_output() -> None:
-    """Lets the interpreter flush what nobody reads any more without complaint."""
-    import os
-
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())

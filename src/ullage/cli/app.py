@@ -12,7 +12,8 @@ import click
 from ullage._version import __version__
 from ullage.core.errors import CallError, UllageError
 
-from . import INTERRUPTED, READER_LEFT, forget_output
+from . import INTERRUPTED, READER_LEFT
+from .faults import forget_output, tell, tell_system_fault
 from .table import COMMANDS, SUMMARY, Table, help_text
 
 if TYPE_CHECKING:
@@ -98,11 +99,11 @@ def run(arguments: Sequence[str]) -> int:
         tell(error.message, error.hint)
         return 2 if isinstance(error, CallError) else 1
     except OSError as error:
-        tell(f"{error.strerror or error}: {error.filename}" if error.filename else str(error), debug_hint())
+        tell_system_fault(error)
         return 1
     # The outermost place: a fault of ours must not fill the user's screen with our source.
     except Exception as error:  # noqa: BLE001
-        tell(f"Internal error: {type(error).__name__}: {error}", debug_hint())
+        tell(f"Internal error: {type(error).__name__}: {error}", "Set ULLAGE_DEBUG=1 to see where it happened.")
         return 1
     return result if type(result) is int else 0
 
@@ -114,19 +115,6 @@ def make_printable() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def tell(message: str, hint: str) -> None:
-    """One line, and the next step below it if there is one; with `ULLAGE_DEBUG=1` the traceback before both."""
-    from ullage.settings import debug_wanted
-
-    if debug_wanted():
-        import traceback
-
-        traceback.print_exc()
-    print(f"ullage: {message}", file=sys.stderr)
-    if hint:
-        print(f"hint: {hint}", file=sys.stderr)
-
-
 def usage_message(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path.removeprefix("ullage").strip() if context is not None else ""
@@ -135,8 +123,4 @@ def usage_message(error: click.ClickException) -> str:
 
 def usage_hint(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
-    return f"see {context.command_path} --help" if context is not None else ""
-
-
-def debug_hint() -> str:
-    return "set ULLAGE_DEBUG=1 to see where it happened"
+    return f"See `{context.command_path} --help`." if context is not None else ""
