@@ -23,10 +23,15 @@ _CLEARING_SLACK_SHARE = 0.1
 
 
 class Sent(NamedTuple):
-    """A message of a prompt: a key that equal messages share, and its measure."""
+    """A message of a prompt: a key that equal messages share, its measure, and the ratio of what usage measured to it."""
 
     key: int
     measure: Measure
+    ratio: float = 1.0
+
+    @property
+    def tokens(self) -> int:
+        return self.measure.frame + round(self.ratio * sum(entry.tokens for entry in self.measure.entries))
 
 
 class Moment(Struct, frozen=True, kw_only=True):
@@ -46,7 +51,7 @@ class Moment(Struct, frozen=True, kw_only=True):
 
 
 class Dropped(Struct, frozen=True, kw_only=True):
-    """Pieces of one kind and name that are no longer sent; `tokens` as estimated."""
+    """Pieces of one kind and name that are no longer sent."""
 
     kind: str
     name: str
@@ -113,7 +118,7 @@ def _compacted(moment: Moment, accounts: Sequence[CallAccount]) -> Compacted:
     after = accounts[moment.after] if moment.after is not None else None
     known = Counter(sent.key for sent in moment.sent_before)
     stays = Counter(sent.key for sent in moment.sent_after)
-    new = [sent.measure for sent in moment.sent_after if sent.key not in known]
+    new = [sent for sent in moment.sent_after if sent.key not in known]
     return Compacted(
         call=moment.after + 1 if moment.after is not None else None,
         before_call=moment.before + 1 if moment.before is not None else None,
@@ -127,7 +132,7 @@ def _compacted(moment: Moment, accounts: Sequence[CallAccount]) -> Compacted:
         messages_before=len(moment.sent_before),
         messages_after=len(moment.sent_after),
         kept_messages=(known & stays).total(),
-        new_tokens=sum(_tokens(measure) for measure in new),
+        new_tokens=sum(sent.tokens for sent in new),
         dropped=tuple(_dropped(moment.sent_before, stays)),
         lossy=moment.lossy,
     )
@@ -135,34 +140,30 @@ def _compacted(moment: Moment, accounts: Sequence[CallAccount]) -> Compacted:
 
 def _summed(sent: Iterable[Sent]) -> dict[str, int]:
     sums: dict[str, int] = defaultdict(int)
-    for _, measure in sent:
-        for entry in measure.entries:
-            sums[entry.section] += entry.tokens
+    for one in sent:
+        for entry in one.measure.entries:
+            sums[entry.section] += round(one.ratio * entry.tokens)
     return dict(sums)
-
-
-def _tokens(measure: Measure) -> int:
-    return measure.frame + sum(entry.tokens for entry in measure.entries)
 
 
 def _dropped(sent: Sequence[Sent], stays: Mapping[int, int]) -> Iterable[Dropped]:
     """What is no longer there, the largest first."""
     names = {
         entry.call_id: entry.tool
-        for _, measure in sent
-        for entry in measure.entries
+        for one in sent
+        for entry in one.measure.entries
         if entry.section == "messages" and entry.call_id is not None
     }
     counts: dict[tuple[str, str], int] = defaultdict(int)
     tokens: dict[tuple[str, str], int] = defaultdict(int)
-    for key, measure in sent:
-        if stays.get(key):
+    for one in sent:
+        if stays.get(one.key):
             continue
-        for entry in measure.entries:
+        for entry in one.measure.entries:
             result = entry.section == "tool_outputs"
             name = (entry.tool or names.get(entry.call_id or "") or "unknown") if result else entry.name
             counts[entry.section, name] += 1
-            tokens[entry.section, name] += entry.tokens
+            tokens[entry.section, name] += round(one.ratio * entry.tokens)
     for kind, name in sorted(counts, key=lambda key: (-tokens[key], key)):
         yield Dropped(kind=kind, name=name, count=counts[kind, name], tokens=tokens[kind, name])
 
