@@ -212,4 +212,10 @@ def _first_trusted(calls: Iterable[Call]) -> int | None:
 
 
 def _sent(shown: _Shown, call: int | None) -> tuple[Sent, ...]:
-    return tuple(Sent(hash(message), measure_message(message, shown.meter)) for message in shown.session.messages(call))
+    session = shown.session
+    messages = session.messages(call)
+    measures = [measure_message(message, shown.meter) for message in messages]
+    ratios = measured_ratios([call_facts(one) for one in _chain(session, call)], measures)
+    return tuple(
+        Sent(hash(message), measure, ratio) for message, measure, ratio in zip(messages, measures, ratios, strict=True)
+    )
