@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from generated import settle
 
-from ullage.settings import Setting, catalog, sections
+from ullage.settings import TABLES, Setting, catalog, record_settings, sections
+
+if TYPE_CHECKING:
+    import msgspec
 
 INTRODUCTION = """
 # Settings
@@ -17,7 +20,8 @@ A setting is looked for in five places; a later one wins:
 1. the default below;
 2. the user's file, `$XDG_CONFIG_HOME/ullage/config.toml` (mostly `~/.config/ullage/config.toml`), or `--config FILE`;
 3. the project's file, `.ullage.toml` in the working folder or the nearest folder above it. It may make ullage more careful and
-   nothing else: of all settings it may set `mode`;
+   say how to count, and nothing else: of all settings it may set `mode`, `accounting.number_style`, `accounting.defaults` and the
+   tables of `accounting` below;
 4. the environment variable;
 5. a flag of the command.
 
@@ -31,6 +35,15 @@ dialect it came in by and to no other.
 """
 
 
+TABLES_INTRODUCTION = """
+## Tables
+
+These have names of your own, or are lists, so no variable sets them. Members of the same name in the project's file replace those
+of the user's file; its rules come after the user's. How they are used is told in [how to count by ratios of your
+own](../how-to/ratios.md).
+"""
+
+
 def main() -> int:
     parts = [INTRODUCTION.strip()]
     for section, meaning in sections().items():
@@ -38,7 +51,18 @@ def main() -> int:
         heading = f"## `[{section}]`\n\n{meaning}" if section else f"## Top level\n\n{meaning}"
         head = "| key | default | must be | meaning | variable |\n|---|---|---|---|---|"
         parts.append("\n".join([heading, "", head, *rows]))
+    parts += [TABLES_INTRODUCTION.strip(), *(table(name, record) for name, record in TABLES.items())]
     return settle("settings.md", "\n\n".join(parts))
+
+
+def table(name: str, record: type[msgspec.Struct]) -> str:
+    header = f"[[{name}]]" if name.endswith("rules") else f"[{name}.NAME]"
+    meaning = " ".join((record.__doc__ or "").split())
+    rows = (
+        f"| `{setting.key}` | {setting.allowed} | {setting.meaning} |".replace("a table, a list or a value", "anything")
+        for setting in record_settings(record)
+    )
+    return "\n".join([f"### `{header}`", "", meaning, "", "| key | must be | meaning |", "|---|---|---|", *rows])
 
 
 def row(setting: Setting) -> str:

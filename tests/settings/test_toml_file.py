@@ -78,3 +78,15 @@ def test_the_values_are_those_that_tomllib_reads(text: str) -> None:
     assert found == {key: value for key, value in whole.items() if key in found}
     assert all(text.split("\n")[entry.line - 1].strip() for entry in entries)
     assert [entry.line for entry in entries] == sorted(entry.line for entry in entries)
+
+
+def test_a_path_has_the_place_in_each_array_and_keeps_names_apart() -> None:
+    text = '[[a]]\nx = 1\n[[a]]\n[a.b]\ny = 2\n[[a.c]]\n[[a.c]]\nz = 3\n["d.e".f]\ng = 4\n'
+    assert [entry.path for entry in parse_toml(text)] == [
+        ("a", 0, "x"),
+        ("a", 1),
+        ("a", 1, "b", "y"),
+        ("a", 1, "c", 0),
+        ("a", 1, "c", 1, "z"),
+        ("d.e", "f", "g"),
+    ]

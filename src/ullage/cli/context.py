@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ullage.core.errors import CallError
+
 from .output import print_json
 from .preferences import Preferences, estimator_option, load_preferences, style_option
 from .records import json_option, print_lines
@@ -84,9 +86,7 @@ def command(
             hint="Give a SOURCE, or set accounting.estimator for the daemon.",
         )
     preferences = load_preferences(estimator=estimator, style=style)
-    wishes = Wishes(
-        dialect=dialect, provider=provider, model=model, window=window, call=call, preferences=preferences
-    )
+    wishes = Wishes(dialect=dialect, provider=provider, model=model, window=window, call=call, preferences=preferences)
     if exact:
         return _show_exactly(source, wishes, view, as_json=as_json)
     inspection = inspect(source, wishes, _progress())

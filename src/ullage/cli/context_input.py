@@ -11,6 +11,8 @@ import msgspec
 
 from ullage.core.errors import CallError, InputError
 
+from .preferences import Preferences
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -26,13 +28,14 @@ META_NAME = "meta.json"
 
 
 class Wishes(NamedTuple):
-    """What the caller said about the request; `None` is to be found out. `call` counts from 1."""
+    """What the caller said about the request; `None` is to be found out. `call` counts from 1, `preferences` say how to count."""
 
     dialect: str | None = None
     provider: str | None = None
     model: str | None = None
     window: int | None = None
     call: int | None = None
+    preferences: Preferences = Preferences()
 
 
 class Request(NamedTuple):
@@ -111,12 +114,11 @@ def _captured(folder: Path, wishes: Wishes) -> Request:
             code="not_found",
         )
     meta = _meta(folder / META_NAME)
-    merged = Wishes(
+    merged = wishes._replace(
         dialect=wishes.dialect or _word(meta, "dialect"),
         provider=wishes.provider or _word(meta, "provider"),
         model=wishes.model or _word(meta, "model"),
         window=wishes.window or (meta["window"] if isinstance(meta.get("window"), int) else None),
-        call=wishes.call,
     )
     response = next((path for path in sorted(folder.glob("response.*")) if path.is_file()), None)
     answer = response.read_bytes() if response is not None else None
@@ -130,14 +132,14 @@ def account_request(request: Request) -> Breakdown:
 
 def inspect_request(request: Request) -> Inspection:
     """What is found out about a request body. Raises `CallError` for wishes that do not fit it."""
-    from ullage.core.accounting import account, make_meter, read_payload
+    from ullage.core.accounting import account, read_payload
 
     from .inspection import Inspection, with_repeats
 
     wishes, shape = request.wishes, request.shape
     refuse_call(wishes)
     payload = read_payload(request.body, shape)
-    meter = make_meter(
+    meter = wishes.preferences.meter(
         dialect=shape, provider=wishes.provider, model=wishes.model or payload.model, client=request.client
     )
     usage = _usage(request.answer, shape)

@@ -10,7 +10,6 @@ import msgspec
 from ullage.core.accounting import (
     Record,
     account_recorded,
-    make_meter,
     measure_message,
     measure_system,
     measure_tool,
@@ -89,7 +88,7 @@ def inspect_session(path: Path, wishes: Wishes, progress: Callable[[int, int], N
 
 
 def _meter(session: Session, wishes: Wishes, call: Call | None) -> Meter:
-    return make_meter(
+    return wishes.preferences.meter(
         dialect=wishes.dialect or (call.dialect if call else None),
         provider=wishes.provider or (call.provider if call else None),
         model=wishes.model or (call.model if call else None),

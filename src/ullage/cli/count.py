@@ -12,6 +12,7 @@ from ullage.core.errors import CallError, InputError, UllageError
 
 from .context_input import Request, Wishes
 from .output import print_json
+from .preferences import Preferences, estimator_option, load_preferences
 from .records import json_option, print_lines
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ullage.core.accounting import Breakdown
 
 TEXT_SHAPE = "tokenize-text"
+BY_DEFAULT = Preferences()
 
 
 @click.command()
@@ -28,6 +30,7 @@ TEXT_SHAPE = "tokenize-text"
 @click.option("--dialect", metavar="D", help="Shape of the request, if it cannot be told by its keys.")
 @click.option("--provider", metavar="P", help="Who serves it.")
 @click.option("--model", metavar="M", help="The model, if the request does not name it.")
+@estimator_option
 @click.option("--batch", metavar="FILE.jsonl", help="Many requests, one object a line; `-` reads standard input.")
 @click.option("--exact", is_flag=True, help="Have --provider count it; its key is in its own variable.")
 @json_option
@@ -36,6 +39,7 @@ def command(
     dialect: str | None,
     provider: str | None,
     model: str | None,
+    estimator: str | None,
     batch: str | None,
     exact: bool,
     as_json: bool,
@@ -50,12 +54,12 @@ def command(
         if file is not None or exact:
             what = "--exact" if exact else "FILE"
             raise CallError(f"{what} and --batch exclude each other.", hint="Give one of them.")
-        _count_batch(batch)
+        _count_batch(batch, load_preferences(estimator=estimator))
         return 0
-    body = _read(file)
-    breakdown = count_request(body, api=dialect, provider=provider, model=model)
+    body, preferences = _read(file), load_preferences(estimator=estimator)
+    breakdown = count_request(body, api=dialect, provider=provider, model=model, preferences=preferences)
     if exact:
-        wishes = Wishes(dialect=dialect, provider=provider, model=model)
+        wishes = Wishes(dialect=dialect, provider=provider, model=model, preferences=preferences)
         return _count_exactly(Request(body, wishes), breakdown, as_json=as_json)
     if as_json:
         print_json(answer(breakdown))
@@ -82,9 +86,11 @@ def _count_exactly(request: Request, breakdown: Breakdown, *, as_json: bool) -> 
     return int(exact.failed)
 
 
-def count_request(body: bytes, *, api: str | None, provider: str | None, model: str | None) -> Breakdown:
+def count_request(
+    body: bytes, *, api: str | None, provider: str | None, model: str | None, preferences: Preferences = BY_DEFAULT
+) -> Breakdown:
     """Estimates one request body of the shape `api`. Raises `InputError` or `CallError`."""
-    from ullage.core.accounting import account, guess_shape, make_meter, read_payload
+    from ullage.core.accounting import account, guess_shape, read_payload
 
     shape = api or guess_shape(body)
     if shape is None:
@@ -94,19 +100,19 @@ def count_request(body: bytes, *, api: str | None, provider: str | None, model: 
             code="unknown_shape",
         )
     payload = read_payload(body, shape)
-    meter = make_meter(dialect=shape, provider=provider, model=model or payload.model, client=None)
+    meter = preferences.meter(dialect=shape, provider=provider, model=model or payload.model, client=None)
     return account(payload.context, meter, options=payload.options)
 
 
-def count_text(text: str, *, provider: str | None, model: str | None) -> dict[str, Any]:
-    """Estimates a bare text by the model's vocabulary, without anything around it."""
-    from ullage.core.accounting import make_meter
-
-    amount = make_meter(dialect=None, provider=provider, model=model, client=None).rule.prose(text)
+def count_text(
+    text: str, *, provider: str | None, model: str | None, preferences: Preferences = BY_DEFAULT
+) -> dict[str, Any]:
+    """Estimates a bare text by the model's vocabulary or ratio, without anything around it."""
+    amount = preferences.meter(dialect=None, provider=provider, model=model, client=None).rule.prose(text)
     return {**_figures(amount.tokens, amount.low, amount.high, amount.method), "sections": []}
 
 
-def count_line(line: bytes) -> dict[str, Any]:
+def count_line(line: bytes, preferences: Preferences = BY_DEFAULT) -> dict[str, Any]:
     """The answer to one line of a batch; whatever is wrong with it becomes its `error`."""
     import msgspec
 
@@ -114,7 +120,7 @@ def count_line(line: bytes) -> dict[str, Any]:
         row = msgspec.json.decode(line)
         if not isinstance(row, dict):
             raise InputError("The line is no JSON object.")
-        return _count_row(row)
+        return _count_row(row, preferences)
     except UllageError as error:
         return {"error": error.message}
     except (msgspec.MsgspecError, RecursionError) as error:
@@ -123,7 +129,7 @@ def count_line(line: bytes) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def _count_row(row: dict[str, Any]) -> dict[str, Any]:
+def _count_row(row: dict[str, Any], preferences: Preferences) -> dict[str, Any]:
     import msgspec
 
     payload = row.get("payload")
@@ -135,8 +141,9 @@ def _count_row(row: dict[str, Any]) -> dict[str, Any]:
         text = payload.get("text")
         if not isinstance(text, str):
             raise InputError("The payload has no `text`.")
-        return count_text(text, provider=provider, model=model)
-    breakdown = count_request(msgspec.json.encode(payload), api=api, provider=provider, model=model)
+        return count_text(text, provider=provider, model=model, preferences=preferences)
+    body = msgspec.json.encode(payload)
+    breakdown = count_request(body, api=api, provider=provider, model=model, preferences=preferences)
     return answer(_net_tool(breakdown) if kind == "tool-delta" else breakdown)
 
 
@@ -179,13 +186,13 @@ def _figures(tokens: int, low: int, high: int, method: str) -> dict[str, Any]:
     return {"tokens": tokens, "low": low, "high": high, "method": method}
 
 
-def _count_batch(source: str) -> None:
+def _count_batch(source: str, preferences: Preferences) -> None:
     import msgspec
 
     out = sys.stdout.buffer
     for line in _lines(source):
         if line.strip():
-            out.write(msgspec.json.encode(count_line(line)) + b"\n")
+            out.write(msgspec.json.encode(count_line(line, preferences)) + b"\n")
     out.flush()
 
 

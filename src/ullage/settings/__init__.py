@@ -1,10 +1,11 @@
 """All settings: their records, the layers they come from, and the paths they decide. The only reader of the environment."""
 
-from .catalog import Setting, catalog, sections
-from .load import Loaded, check_file, debug_wanted, environment, load_settings
+from .catalog import Setting, catalog, record_settings, sections
+from .load import Loaded, check_file, debug_wanted, environment, load_file, load_settings
 from .paths import Paths
 from .provenance import Problem, Source
 from .records import AccountingSettings, ServerSettings, Settings, StoreSettings, UpstreamSettings
+from .tables import TABLES
 from .upstreams import (
     DEFAULT_UPSTREAMS,
     is_loopback,
@@ -16,6 +17,7 @@ from .upstreams import (
 
 __all__ = [
     "DEFAULT_UPSTREAMS",
+    "TABLES",
     "AccountingSettings",
     "Loaded",
     "Paths",
@@ -32,9 +34,11 @@ __all__ = [
     "environment",
     "is_loopback",
     "is_own_address",
+    "load_file",
     "load_settings",
     "parse_upstream_flag",
     "provider_root",
+    "record_settings",
     "resolve_upstreams",
     "sections",
 ]

@@ -53,11 +53,17 @@ def variables() -> dict[str, str]:
 
 def sections() -> dict[str, str]:
     """Each section's TOML table and what it is about, in the order of the records. The top comes first, under an empty name."""
-    described = {"": "At the top of the file."}
-    for field in msgspec.structs.fields(Settings):
+    return {"": "At the top of the file.", **record_sections(Settings)}
+
+
+def record_sections(record: type[Struct], prefix: str = "") -> dict[str, str]:
+    described: dict[str, str] = {}
+    for field in msgspec.structs.fields(record):
         kind = inspect.type_info(field.type)
-        if isinstance(kind, inspect.StructType):
-            described[field.name] = (kind.cls.__doc__ or "").strip()
+        below = struct_of(kind)
+        if below is not None:
+            described[prefix + field.name] = meaning_of(kind) or (below.__doc__ or "").strip()
+            described |= record_sections(below, f"{prefix}{field.name}.")
         elif field.name == UPSTREAMS:
             described[field.name] = meaning_of(kind)
     return described
@@ -91,9 +97,10 @@ def record_settings(record: type[Struct], prefix: str = "") -> list[Setting]:
     found: list[Setting] = []
     for field in msgspec.structs.fields(record):
         kind = inspect.type_info(field.type)
-        if isinstance(kind, inspect.StructType):
-            found.extend(record_settings(kind.cls, f"{field.name}."))
-        elif field.name != UPSTREAMS:
+        below = struct_of(kind)
+        if below is not None:
+            found.extend(record_settings(below, f"{prefix}{field.name}."))
+        elif not is_table(kind):
             found.append(
                 Setting(
                     key=prefix + field.name,
@@ -104,6 +111,18 @@ def record_settings(record: type[Struct], prefix: str = "") -> list[Setting]:
                 )
             )
     return found
+
+
+def struct_of(kind: inspect.Type) -> type[Struct] | None:
+    """The record that a section is declared by; `None` for a value."""
+    bare = kind.type if isinstance(kind, inspect.Metadata) else kind
+    return bare.cls if isinstance(bare, inspect.StructType) else None
+
+
+def is_table(kind: inspect.Type) -> bool:
+    """Whether the names below are the user's own, or members of a list: no single value."""
+    bare = kind.type if isinstance(kind, inspect.Metadata) else kind
+    return isinstance(bare, inspect.DictType | inspect.VarTupleType)
 
 
 def upstream_settings() -> list[Setting]:
@@ -154,6 +173,10 @@ def allowed_of(kind: inspect.Type) -> str:
             return "a number" + range_of(kind)
         case inspect.StrType():
             return "text"
+        case inspect.UnionType(types=types):
+            return " or ".join(allowed_of(one) for one in types if not isinstance(one, inspect.NoneType))
+        case inspect.AnyType():
+            return "a table, a list or a value"
         case _:
             raise TypeError(f"no words for {kind}")
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from ullage.core.errors import SettingsError
 
 from .catalog import UPSTREAMS, Setting, catalog, convert, sections, variables
 from .paths import absolute_folder
-from .provenance import Problem, ProblemCode, Source
+from .provenance import Choice, Problem, ProblemCode
+from .tables import TABLES, judge_tables, split
 from .upstreams import SHORT_NAMES, is_loopback
 
 if TYPE_CHECKING:
@@ -18,18 +17,12 @@ if TYPE_CHECKING:
 
     from .layers import Entry, Layer
 
-# A project belongs to whoever wrote it, so its file may make ullage more careful and nothing else.
-PROJECT_KEYS = frozenset({"mode"})
+# A project belongs to whoever wrote it, so its file may make ullage more careful, and say how to count what it shows.
+PROJECT_KEYS = frozenset({"mode", "accounting.number_style"})
+PROJECT_SECTIONS = ("accounting.defaults",)
 
 # Settings whose default is no safe stand-in for a value that cannot be used: see `Problem.blocking`.
 NO_STAND_IN = ("data_dir", "server.host", "store.url", f"{UPSTREAMS}.")
-
-
-class Choice(Struct, frozen=True):
-    """The value that stands for a setting, and where it came from."""
-
-    value: Any
-    source: Source
 
 
 class EntryError(Exception):
@@ -46,7 +39,8 @@ def judge(layer: Layer, *, home: Path) -> tuple[dict[str, Choice], list[Problem]
     """What the layer sets, upstreams by dialect, and what is wrong with the rest of it."""
     chosen: dict[str, Choice] = {}
     problems: list[Problem] = []
-    for entry in layer.entries:
+    tabled, entries = split(layer.entries)
+    for entry in entries:
         try:
             value = usable(entry, home)
         except EntryError as refused:
@@ -62,7 +56,8 @@ def judge(layer: Layer, *, home: Path) -> tuple[dict[str, Choice], list[Problem]
             )
         else:
             chosen[entry.key] = Choice(value, entry.source)
-    return spell_out(chosen), problems
+    items, refusals = judge_tables(tabled, layer.kind)
+    return spell_out(chosen) | items, problems + refusals
 
 
 def spell_out(chosen: dict[str, Choice]) -> dict[str, Choice]:
@@ -80,12 +75,16 @@ def usable(entry: Entry, home: Path) -> Any:
     setting = catalog().get(entry.key)
     if setting is None:
         raise unknown(entry)
-    if entry.source.kind == "project" and entry.key not in PROJECT_KEYS:
+    if entry.source.kind == "project" and not may_be_the_projects(setting):
         raise EntryError("not_allowed", f"a project file may not set {entry.key}", "it belongs in the user's own file")
     value = converted(setting, entry)
     if entry.key == "data_dir" and value:
         return str(absolute_folder(value, home=home, base=entry.base))
     return loopback(value) if entry.key == "server.host" else value
+
+
+def may_be_the_projects(setting: Setting) -> bool:
+    return setting.key in PROJECT_KEYS or setting.section in PROJECT_SECTIONS
 
 
 def loopback(host: str) -> str:
@@ -113,7 +112,7 @@ def unknown(entry: Entry) -> EntryError:
     if entry.source.kind == "environment":
         kind, known = "a variable that ullage reads", list(variables())
     else:
-        kind, known = "a setting", [*catalog(), *filter(None, sections())]
+        kind, known = "a setting", [*catalog(), *filter(None, sections()), *TABLES]
     nearest = suggest(entry.key, known)
     return EntryError("unknown_key", f"{entry.key} is not {kind}", f"did you mean {nearest}?" if nearest else "")
 

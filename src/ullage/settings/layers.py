@@ -11,7 +11,7 @@ from ullage.core.errors import SettingsError
 
 from .catalog import UPSTREAMS, variables
 from .provenance import Problem, Source, SourceKind
-from .toml_file import TomlError, flatten, read_toml
+from .toml_file import KeyPath, TomlError, flatten, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,12 +26,14 @@ FLAGS = {"store.url": "--store"}
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One value as it was written. `base` is the folder that a relative path in it starts from."""
+    """One value as it was written. `base` is the folder that a relative path in it starts from; `path` are the names and places
+    of its key, where it was written in a file."""
 
     key: str
     value: Any
     source: Source
     base: Path
+    path: KeyPath = ()
 
 
 class Layer(Struct, frozen=True, kw_only=True):
@@ -58,6 +60,7 @@ def read_file(path: Path, kind: SourceKind, *, required: bool = False) -> Layer:
             value=entry.value,
             source=Source(kind=kind, file=str(path), line=entry.line),
             base=path.parent,
+            path=entry.path,
         )
         for entry in found
     )

@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from ullage.core.errors import SettingsError
 
 from .catalog import UPSTREAMS, catalog
-from .judge import Choice, judge
+from .judge import judge
 from .layers import Layer, read_environment, read_file, read_flags
 from .paths import PROJECT_FILE, Paths, find_paths, home_folder
-from .provenance import Problem, Source
+from .provenance import Choice, Problem, Source
 from .records import Settings
+from .tables import missing_profiles, place, renumbered
 from .upstreams import SHORT_NAMES, is_own_address
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ DEFAULT = Source(kind="default")
 
 
 class Loaded(Struct, frozen=True, kw_only=True):
-    """Settings with the source of each (by dotted key, upstreams by dialect), and everything that could not be used."""
+    """Settings with the source of each (by dotted key, upstreams by dialect, a member of a table by table and name), and
+    everything that could not be used."""
 
     settings: Settings
     sources: dict[str, Source]
@@ -68,10 +70,15 @@ def load_settings(
 
 
 def check_file(path: Path, *, environ: Mapping[str, str] | None = None) -> tuple[Problem, ...]:
-    """What is wrong with one settings file, judged by itself: as a project file if it is named so, else as a user file."""
+    """What is wrong with one settings file, judged by itself."""
+    return load_file(path, environ=environ).problems
+
+
+def load_file(path: Path, *, environ: Mapping[str, str] | None = None) -> Loaded:
+    """One settings file by itself, as a project file if it is named so. Raises `SettingsError` if it is not there."""
     paths = find_paths(environment() if environ is None else environ, cwd=path.parent)
     layer = read_file(path, "project" if path.name == PROJECT_FILE else "user", required=True)
-    return resolve([layer], paths).problems
+    return resolve([layer], paths)
 
 
 def environment() -> dict[str, str]:
@@ -100,7 +107,8 @@ def resolve(layers: Iterable[Layer], paths: Paths) -> Loaded:
         accepted, refused = judge(layer, home=paths.home)
         chosen |= accepted
         problems += (*layer.problems, *refused)
-    problems += drop_loops(chosen)
+    chosen = renumbered(chosen)
+    problems += (*drop_loops(chosen), *missing_profiles(chosen))
     for problem in problems:
         if problem.source.kind == "flag":
             raise SettingsError(problem.message, hint=problem.hint)
@@ -109,7 +117,7 @@ def resolve(layers: Iterable[Layer], paths: Paths) -> Loaded:
         settings=settings,
         sources={
             key: chosen[key].source if key in chosen else DEFAULT
-            for key in catalog()
+            for key in (*catalog(), *(key for key in chosen if key not in catalog()))
             if key.removeprefix(f"{UPSTREAMS}.") not in SHORT_NAMES
         },
         problems=tuple(problems),
@@ -138,6 +146,10 @@ def build(chosen: Mapping[str, Choice]) -> Settings:
     """The record that holds the chosen values and, for the rest, the defaults."""
     tree: dict[str, Any] = {}
     for key, choice in chosen.items():
-        section, _, name = key.rpartition(".")
-        (tree.setdefault(section, {}) if section else tree)[name] = choice.value
+        if not place(tree, key, choice.value):
+            *sections, name = key.split(".")
+            table = tree
+            for section in sections:
+                table = table.setdefault(section, {})
+            table[name] = choice.value
     return convert(tree, Settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -25,6 +25,13 @@ class Source(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.variable is not None:
             return f"${self.variable}"
         return self.flag or self.kind
+
+
+class Choice(Struct, frozen=True):
+    """The value that stands for a setting, and where it came from."""
+
+    value: Any
+    source: Source
 
 
 class Problem(Struct, frozen=True, kw_only=True):

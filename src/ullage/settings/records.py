@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from ullage.core.profiles.heuristics import Defaults, Heuristics, Profile, Rule, ToolShape
+
 Mode = Literal["observe"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -49,12 +51,35 @@ class AccountingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     enabled: Annotated[bool, Meta(description="Account for requests. Off relays only and records usage.")] = True
     estimator: Annotated[
-        Literal["wire-v1", "o200k-base-v1", "chars-v1"],
-        Meta(description="The estimator behind live figures."),
+        Literal["wire-v1", "o200k-base-v1", "chars-v1", "inspector-v2", "inspector-v1"],
+        Meta(description="The estimator behind live figures, and of commands that are not told another."),
     ] = "wire-v1"
+    number_style: Annotated[
+        Literal["fine", "coarse"],
+        Meta(description="Decimals of the views: one everywhere, or none from 1k on."),
+    ] = "fine"
     queue_bytes: Annotated[
         Bytes, Meta(description="Bodies waiting to be accounted for; past that only usage is recorded.")
     ] = 256 * 1024 * 1024
+    defaults: Annotated[
+        Defaults, Meta(description="What the inspectors count with for models that no built-in row knows.")
+    ] = field(default_factory=Defaults)
+    profiles: Annotated[
+        dict[str, Profile], Meta(description="Ways of counting under names, for `defaults.profile` and rules.")
+    ] = field(default_factory=dict)
+    tool_shapes: Annotated[
+        dict[str, ToolShape], Meta(description="Shapes of tool definitions under names, for `tool_numerator`.")
+    ] = field(default_factory=dict)
+    rules: Annotated[
+        tuple[Rule, ...], Meta(description="What counts for which models, in order: a later rule wins.")
+    ] = ()
+
+    @property
+    def heuristics(self) -> Heuristics:
+        """What is set about estimators that divide characters."""
+        return Heuristics(
+            profiles=self.profiles, tool_shapes=self.tool_shapes, defaults=self.defaults, rules=self.rules
+        )
 
 
 class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 LARGEST_FILE_BYTES = 1024 * 1024
 
 
+KeyPath = tuple[str | int, ...]
+"""The names that lead to a value; a number is a place in an array of tables."""
+
+
 class TomlError(Exception):
     """The file cannot be used; `line` is where, if that is known."""
 
@@ -25,11 +29,15 @@ class TomlError(Exception):
 
 
 class TomlEntry(Struct, frozen=True):
-    """One value: its key in dotted form, and the line (from 1) its statement starts on."""
+    """One value: its key in dotted form, the line (from 1) its statement starts on, and the names and places of its key.
+
+    A member of an array of tables has `[]` behind the array's name in the key, and its place (from 0) in the path.
+    """
 
     key: str
     value: Any
     line: int
+    path: KeyPath
 
 
 class Statement(Struct, frozen=True):
@@ -60,23 +68,44 @@ def parse_toml(text: str) -> list[TomlEntry]:
     """Every value of a text, in the order they are written. Raises `TomlError`."""
     check_toml(text)
     entries: list[TomlEntry] = []
-    header, header_line, filled = "", 0, True
+    header: KeyPath = ()
+    header_line, filled = 0, True
+    members: dict[KeyPath, int] = {}
     for statement in statements(text):
         if not statement.header:
             filled = True
-            entries.extend(
-                TomlEntry(key=key, value=value, line=statement.start + 1)
-                for key, value in flatten(statement.data, header)
-            )
+            entries.extend(entry_of(header + path, value, statement.start) for path, value in leaves(statement.data))
             continue
         if not filled:
-            entries.append(TomlEntry(key=header, value={}, line=header_line))
-        ((header, value),) = flatten(statement.data)
-        header += "[]" if isinstance(value, list) else ""
-        header_line, filled = statement.start + 1, False
+            entries.append(entry_of(header, {}, header_line))
+        header = place_of(statement.data, members)
+        header_line, filled = statement.start, False
     if not filled:
-        entries.append(TomlEntry(key=header, value={}, line=header_line))
+        entries.append(entry_of(header, {}, header_line))
     return entries
+
+
+def entry_of(path: KeyPath, value: Any, line: int) -> TomlEntry:
+    key = ""
+    for step in path:
+        key += "[]" if isinstance(step, int) else f".{step}" if key else step
+    return TomlEntry(key=key, value=value, line=line + 1, path=path)
+
+
+def place_of(header: Any, members: dict[KeyPath, int]) -> KeyPath:
+    """The path of a header, given as the data of its statement. A name of an array means the array's last member.
+
+    `members` counts the members of each array so far.
+    """
+    path: KeyPath = ()
+    while isinstance(header, dict) and header:
+        ((name, header),) = header.items()
+        path += (name,)
+        if isinstance(header, list):
+            members[path] = members.get(path, 0) + 1
+        if path in members:
+            path += (members[path] - 1,)
+    return path
 
 
 def check_toml(text: str) -> dict[str, Any]:
@@ -111,10 +140,16 @@ def try_toml(text: str) -> dict[str, Any] | None:
         return None
 
 
-def flatten(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """The leaves of nested tables under dotted keys. An empty table is a leaf."""
-    leaves: list[tuple[str, Any]] = []
+def flatten(table: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The leaves of nested tables under dotted keys."""
+    return [(".".join(map(str, path)), value) for path, value in leaves(table)]
+
+
+def leaves(table: dict[str, Any], prefix: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """The leaves of nested tables under their paths. An empty table is a leaf."""
     for name, value in table.items():
-        key = f"{prefix}.{name}" if prefix else name
-        leaves.extend(flatten(value, key) if isinstance(value, dict) and value else [(key, value)])
-    return leaves
+        path = (*prefix, name)
+        if isinstance(value, dict) and value:
+            yield from leaves(value, path)
+        else:
+            yield path, value

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
+from ullage.cli.config.toml_text import field_lines, members, toml_value
 from ullage.cli.output import print_json
 from ullage.settings import catalog, load_settings, resolve_upstreams
 
@@ -35,10 +37,9 @@ def command(sources: bool, config: Path | None, as_json: bool) -> None:
 
 def report(loaded: Loaded) -> dict[str, Any]:
     """The same for programs: settings nested as in a file, everything else by dotted key."""
-    settings: dict[str, Any] = {}
-    for key, value in values(loaded).items():
-        section, _, name = key.rpartition(".")
-        (settings.setdefault(section, {}) if section else settings)[name] = value
+    settings = msgspec.to_builtins(loaded.settings)
+    settings["data_dir"] = str(loaded.paths.data_dir)
+    settings["upstreams"] = resolve_upstreams(loaded.settings)
     return {
         "settings": settings,
         "sources": loaded.sources,
@@ -48,8 +49,9 @@ def report(loaded: Loaded) -> dict[str, Any]:
 
 
 def values(loaded: Loaded) -> dict[str, Any]:
-    """The value in force of each setting by its dotted key, in the order of the catalogue."""
-    found = {key: value_at(loaded.settings, key) for key in loaded.sources}
+    """The value in force of each setting by its dotted key, in the order of the catalogue; those without one left out."""
+    found = {key: value_at(loaded.settings, key) for key in catalog() if key in loaded.sources}
+    found = {key: value for key, value in found.items() if value is not None or key.startswith("upstreams.")}
     found["data_dir"] = str(loaded.paths.data_dir)
     return found | {f"upstreams.{dialect}": root for dialect, root in resolve_upstreams(loaded.settings).items()}
 
@@ -59,7 +61,7 @@ def value_at(settings: Settings, key: str) -> Any:
     section, _, name = key.rpartition(".")
     if section == "upstreams":
         return settings.upstreams.get(name)
-    return getattr(getattr(settings, section) if section else settings, name)
+    return attrgetter(key)(settings)
 
 
 def toml_text(loaded: Loaded, *, sources: bool) -> str:
@@ -72,10 +74,15 @@ def toml_text(loaded: Loaded, *, sources: bool) -> str:
             section = setting.section
             lines += [("", ""), (f"[{section}]", "")]
         lines.append((f"{setting.name} = {toml_value(value)}", str(loaded.sources[key])))
-    width = max(len(text) for text, _ in lines)
+    lines += table_lines(loaded)
+    width = max(len(text) for text, source in lines if source)
     return "\n".join(f"{text:{width}}  # {source}" if sources and source else text for text, source in lines)
 
 
-def toml_value(value: Any) -> str:
-    """A value as TOML writes it. Strings have the same form as in JSON."""
-    return msgspec.json.encode(value).decode()
+def table_lines(loaded: Loaded) -> list[tuple[str, str]]:
+    """The members of tables, each behind its header, which has the source."""
+    lines: list[tuple[str, str]] = []
+    for key, header, member in members(loaded.settings.accounting):
+        lines += [("", ""), (header, str(loaded.sources.get(key, "")))]
+        lines += [(line, "") for line in field_lines(member)]
+    return lines

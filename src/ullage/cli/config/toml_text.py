@@ -1,0 +1,69 @@
+"""Values, and the tables that users name, as TOML writes them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from msgspec import Struct
+
+    from ullage.settings import AccountingSettings
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def members(accounting: AccountingSettings) -> Iterator[tuple[str, str, Struct]]:
+    """Every member of a table: its key among the sources, its header, its fields."""
+    named: dict[str, Mapping[str, Struct]] = {"profiles": accounting.profiles, "tool_shapes": accounting.tool_shapes}
+    for table, content in named.items():
+        for name, member in content.items():
+            yield f"accounting.{table}.{name}", f"[accounting.{table}.{toml_key(name)}]", member
+    for number, rule in enumerate(accounting.rules):
+        yield f"accounting.rules[{number}]", "[[accounting.rules]]", rule
+
+
+def field_lines(member: Struct) -> list[str]:
+    """The fields of a member that say something, one a line."""
+    fields: dict[str, Any] = msgspec.to_builtins(member)
+    return [f"{name} = {text}" for name, value in fields.items() if (text := _field(name, value))]
+
+
+def toml_key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else toml_value(name)
+
+
+def toml_value(value: Any) -> str:
+    """A value as TOML writes it. Strings have the same form as in JSON, but that it escapes one more character."""
+    match value:
+        case dict():
+            return "{ " + ", ".join(f"{toml_key(name)} = {toml_value(one)}" for name, one in value.items()) + " }"
+        case list() | tuple():
+            return "[" + ", ".join(map(toml_value, value)) + "]"
+        case _:
+            return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
+
+
+def _field(name: str, value: Any) -> str:
+    """The value of a field; nothing where nothing is set. A template with a null in it, which TOML lacks, is JSON in a text."""
+    if name == "match":
+        value = {part: pattern for part, pattern in value.items() if pattern is not None}
+    if value is None or value == {}:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return toml_value(msgspec.json.encode(value).decode()) if _holds_null(value) else toml_value(value)
+
+
+def _holds_null(value: Any) -> bool:
+    match value:
+        case dict():
+            return any(map(_holds_null, value.values()))
+        case list():
+            return any(map(_holds_null, value))
+        case _:
+            return value is None

@@ -1,0 +1,210 @@
+"""Tables whose names are the user's own: `[accounting.profiles.NAME]`, `[accounting.tool_shapes.NAME]`, `[[accounting.rules]]`.
+
+Named members of a later file replace those of an earlier one, rules are appended. Each value is judged alone, as everywhere; but
+a rule of which nobody knows whom it is for is not used.
+"""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from ullage.core.profiles.heuristics import Profile, Rule, ToolShape, is_understood
+
+from .catalog import Setting, convert, record_settings
+from .provenance import Choice, Problem, ProblemCode, Source, SourceKind
+from .toml_file import KeyPath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .layers import Entry
+
+PROFILES, TOOL_SHAPES, RULES = "accounting.profiles", "accounting.tool_shapes", "accounting.rules"
+TABLES: dict[str, type[Struct]] = {PROFILES: Profile, TOOL_SHAPES: ToolShape, RULES: Rule}
+"""The record of one member of each table."""
+
+_TEMPLATE = "template"
+_MATCH = "match."
+
+
+class _Leaf(Struct, frozen=True):
+    """One value of a member: `field` is its dotted name there, `path` what follows for a value inside a template."""
+
+    key: str
+    field: str
+    path: KeyPath
+    value: Any
+    source: Source
+
+
+def split(entries: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
+    """The entries of tables, and all others."""
+    tabled = [entry for entry in entries if _table_of(entry) is not None]
+    return tabled, [entry for entry in entries if _table_of(entry) is None]
+
+
+def judge_tables(entries: Sequence[Entry], kind: SourceKind) -> tuple[dict[str, Choice], list[Problem]]:
+    """The members that one layer sets, as plain data under `TABLE.NAME` or `accounting.rules[KIND:PLACE]`, and what is wrong."""
+    members: dict[str, Choice] = {}
+    problems: list[Problem] = []
+    unsure: set[str] = set()
+    for entry in entries:
+        for table, name, leaf in _leaves(entry):
+            key = f"{RULES}[{kind}:{name}]" if table == RULES else f"{table}.{name}"
+            if leaf is None:
+                members.setdefault(key, Choice({}, entry.source))
+            elif (problem := _problem_of(TABLES[table], leaf)) is not None:
+                problems.append(problem)
+                unsure |= {key} if leaf.field.startswith(_MATCH) else set()
+            else:
+                member = members.setdefault(key, Choice({}, leaf.source))
+                _put(member.value, (*leaf.field.split("."), *leaf.path), _value_of(TABLES[table], leaf))
+                problems += _doubts(leaf)
+        if _is_no_table(entry):
+            problems.append(_refused(entry.key, entry.source, "bad_value", _how_to_write(entry)))
+    return {key: member for key, member in members.items() if key not in unsure}, problems
+
+
+def renumbered(chosen: dict[str, Choice]) -> dict[str, Choice]:
+    """The same with the rules of all layers counted through: `accounting.rules[0]` and on."""
+    rules = [key for key in chosen if key.startswith(f"{RULES}[")]
+    names = {key: f"{RULES}[{number}]" for number, key in enumerate(rules)}
+    return {names.get(key, key): choice for key, choice in chosen.items()}
+
+
+def missing_profiles(chosen: dict[str, Choice]) -> Iterator[Problem]:
+    """Profiles that a rule or the defaults name and nobody has written."""
+    known = [key.removeprefix(f"{PROFILES}.") for key in chosen if key.startswith(f"{PROFILES}.")]
+    for key, choice in chosen.items():
+        named = choice.value if key == "accounting.defaults.profile" else None
+        if key.startswith(f"{RULES}["):
+            named = choice.value.get("profile")
+        if named is not None and named not in known:
+            hint = f"known: {', '.join(known)}" if known else f"there is no [{PROFILES}.{named}]"
+            yield _refused(key, choice.source, "conflict", (f"{key} names a profile {named!r} that is not there", hint))
+
+
+def place(tree: dict[str, Any], key: str, value: Any) -> bool:
+    """Puts a member of a table where it belongs in the tree of all settings; false for the key of anything else."""
+    for table in TABLES:
+        accounting = tree.setdefault("accounting", {}) if key.startswith(table) else {}
+        name = table.rpartition(".")[2]
+        if key.startswith(f"{table}["):
+            accounting.setdefault(name, []).append(value)
+            return True
+        if key.startswith(f"{table}."):
+            accounting.setdefault(name, {})[key.removeprefix(f"{table}.")] = value
+            return True
+    return False
+
+
+def _table_of(entry: Entry) -> str | None:
+    table = ".".join(map(str, entry.path[:2]))
+    return table if table in TABLES else None
+
+
+def _is_no_table(entry: Entry) -> bool:
+    """Whether a value stands where a table of fields should, or a table in the place of an array or the other way round."""
+    table, rest, value = _table_of(entry), entry.path[2:], entry.value
+    if table == RULES and not rest:
+        return not isinstance(value, list) or not all(isinstance(member, dict) for member in value)
+    if rest and isinstance(rest[0], int) != (table == RULES):
+        return True
+    return len(rest) < 2 and value != {}
+
+
+def _how_to_write(entry: Entry) -> tuple[str, str]:
+    table = _table_of(entry)
+    header = f"[[{table}]]" if table == RULES else f"[{table}.NAME]"
+    return f"{entry.key} is a table, not a value", f"write {header} and its keys below it"
+
+
+def _leaves(entry: Entry) -> Iterator[tuple[str, str | int, _Leaf | None]]:
+    """Table, name and value of everything in an entry; no value for a member that is only named."""
+    table, rest = _table_of(entry), entry.path[2:]
+    assert table is not None
+    if _is_no_table(entry) and not isinstance(entry.value, list):
+        return
+    if table == RULES and not rest and isinstance(entry.value, list):
+        for number, member in enumerate(entry.value):
+            if isinstance(member, dict):
+                yield from ((RULES, number, leaf) for leaf in _member_leaves(entry, (number,), member))
+    elif len(rest) == 1 and entry.value == {}:
+        yield table, rest[0], None
+    elif len(rest) > 1:
+        yield table, rest[0], _leaf(table, entry, rest, entry.value)
+
+
+def _member_leaves(entry: Entry, path: KeyPath, value: Any) -> Iterator[_Leaf | None]:
+    if isinstance(value, dict) and (value or len(path) == 1):
+        if not value:
+            yield None
+        for name, member in value.items():
+            yield from _member_leaves(entry, (*path, name), member)
+    else:
+        yield _leaf(RULES, entry, path, value)
+
+
+def _leaf(table: str, entry: Entry, path: KeyPath, value: Any) -> _Leaf:
+    inside = table == TOOL_SHAPES and path[1] == _TEMPLATE
+    names = path[1:2] if inside else path[1:]
+    field = ".".join("[]" if isinstance(name, int) else name for name in names)
+    key = f"{RULES}[].{field}" if table == RULES else f"{table}.{path[0]}.{field}"
+    return _Leaf(key, field, path[2:] if inside else (), value, entry.source)
+
+
+@cache
+def _fields(record: type[Struct]) -> dict[str, Setting]:
+    return {setting.key: setting for setting in record_settings(record)}
+
+
+def _problem_of(record: type[Struct], leaf: _Leaf) -> Problem | None:
+    fields = _fields(record)
+    if leaf.field not in fields:
+        nearest = next(iter(difflib.get_close_matches(leaf.field, fields, n=1)), None)
+        hint = f"did you mean {nearest}?" if nearest else f"known: {', '.join(fields)}"
+        return _refused(leaf.key, leaf.source, "unknown_key", (f"{leaf.key} is not a setting", hint))
+    try:
+        _value_of(record, leaf)
+    except ValueError as error:
+        return _refused(leaf.key, leaf.source, "bad_value", (str(error), ""))
+    return None
+
+
+def _value_of(record: type[Struct], leaf: _Leaf) -> Any:
+    """The value in its field's type. Raises `ValueError`."""
+    if leaf.field == _TEMPLATE:
+        return leaf.value
+    return convert(msgspec.structs.replace(_fields(record)[leaf.field], key=leaf.key), leaf.value, lenient=False)
+
+
+def _doubts(leaf: _Leaf) -> Iterator[Problem]:
+    """A pattern that can fit nothing is no error, but nobody means it."""
+    if leaf.field.startswith(_MATCH) and not is_understood(leaf.value):
+        message = f"{leaf.key} is an expression that cannot be used, so its rule never matches"
+        yield _refused(leaf.key, leaf.source, "bad_value", (message, "use a name or a glob, as claude-*"))
+
+
+def _refused(key: str, source: Source, code: ProblemCode, said: tuple[str, str]) -> Problem:
+    return Problem(code=code, key=key, source=source, message=said[0], hint=said[1])
+
+
+def _put(tree: Any, path: KeyPath, value: Any) -> None:
+    """Puts a value into nested tables and lists, making what is not there yet."""
+    *steps, last = path
+    for step, below in zip(steps, path[1:], strict=True):
+        fresh: Any = [] if isinstance(below, int) else {}
+        if isinstance(step, int):
+            tree.extend(fresh for _ in range(step + 1 - len(tree)))
+            tree = tree[step]
+        else:
+            tree = tree.setdefault(step, fresh)
+    if isinstance(last, int):
+        tree.append(value)
+    else:
+        tree[last] = value
