@@ -21,7 +21,7 @@ def test_a_token_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     token = load_token(file)
     assert len(token) == 43
     assert load_token(file) == token == file.read_text()
-    assert (mode(file), mode(file.parent)) == (0o600, 0o700)
+    assert (mode(file), mode(file.parent), mode(file.parent.parent)) == (0o600, 0o700, 0o700)
     assert [entry.name for entry in file.parent.iterdir()] == ["token"]
 
 

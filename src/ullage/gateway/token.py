@@ -7,6 +7,8 @@ import re
 import secrets
 from typing import TYPE_CHECKING
 
+from ullage.stores.files import make_folder
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -26,7 +28,7 @@ def load_token(file: Path) -> str:
     """
     found = _find_token(file)
     if found is None:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(file.parent)
         _write(file, make_token())
         found = _find_token(file)
     if found is None:

@@ -12,6 +12,8 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING
 
+from .files import make_folder
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -77,7 +79,7 @@ class CountCache:
 
 
 def _open(path: Path, oldest_ms: int) -> sqlite3.Connection:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path.parent)
     # SQLite would make the file readable for all; its journal gets the rights of the file.
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

@@ -105,6 +105,13 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def make_folder(folder: Path) -> None:
+    """Makes a folder and its missing parents with 0700, as the XDG base directory specification asks."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
 def identify(path: Path) -> tuple[int, int] | None:
     """Device and inode of the file that lies at `path` now: a database that was moved or deleted has another, or none."""
     try:
@@ -180,7 +187,7 @@ def _no_database(path: Path) -> StoreError:
 
 def _make_private(path: Path) -> None:
     """Makes folder and file where they are missing; takes group's and others' rights from the database files."""
-    _make_folder(path.parent)
+    make_folder(path.parent)
     # Only a file that did not exist is opened here: closing one that a connection of this process has open would drop
     # that connection's locks (POSIX locks belong to the process, not to the descriptor).
     with contextlib.suppress(FileExistsError):
@@ -190,13 +197,6 @@ def _make_private(path: Path) -> None:
             file = path.with_name(path.name + ending)
             if file.stat().st_mode & 0o077:
                 file.chmod(0o600)
-
-
-def _make_folder(folder: Path) -> None:
-    """Makes a folder and its missing parents with 0700, as the XDG base directory specification asks."""
-    if not folder.is_dir():
-        _make_folder(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 if sys.platform == "win32":

@@ -8,14 +8,16 @@ import stat
 import tempfile
 from pathlib import Path
 
+from ullage.stores.files import make_folder
+
 PRIVATE_FILE = 0o600
-PRIVATE_FOLDER = 0o700
 
 
 def write_file(path: Path, text: str) -> None:
-    """Replaces a file in one step. A new one is its owner's alone, an old one keeps its mode; a link stays a link."""
+    """Replaces a file in one step. A new one is its owner's alone, and so are the folders it needs; an old one keeps its mode, and
+    a link stays a link."""
     target = path.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+    make_folder(target.parent)
     try:
         mode = stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
