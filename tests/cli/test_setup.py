@@ -280,7 +280,7 @@ def test_the_address_comes_from_the_settings(
     monkeypatch.setenv("ULLAGE_SERVER__PORT", "9001")
     monkeypatch.setenv("ULLAGE_SERVER__HOST", "::1")
     assert setup_json(capsys, "codex")["url"] == "http://[::1]:9001"
-    assert setup_json(capsys, "codex", "--url", "https://gw.example/v1/")["url"] == "https://gw.example"
+    assert setup_json(capsys, "codex", "--url", "https://localhost:9/v1/")["url"] == "https://localhost:9"
 
 
 def test_an_address_that_is_not_known_is_a_wrong_call(
@@ -291,7 +291,49 @@ def test_an_address_that_is_not_known_is_a_wrong_call(
     assert (status, "--url" in err) == (2, True)
 
 
-@pytest.mark.parametrize("arguments", [["codex", "--url", "here"], ["cursor"], []])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "here",
+        "https://gw.example",
+        "http://0.0.0.0:8484",
+        "http://192.168.1.7:8484",
+        "http://127.0.0.1.evil.example",
+        "http://me:sesame@127.0.0.1:8484",
+        "http://127.0.0.1@evil.example",
+        "http://127.0.0.1:8484/?a=sesame",
+        "http://127.0.0.1:port",
+        "http://[::1",
+        "ftp://127.0.0.1",
+    ],
+)
+@pytest.mark.parametrize("action", [[], ["--write"]])
+def test_a_client_is_only_pointed_at_this_machine(
+    home: Path, url: str, action: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = setup(capsys, "codex", "--url", url, *action)
+    assert (status, out) == (2, "")
+    assert "of this machine" in err
+    assert "hint: For example --url http://127.0.0.1:8484." in err
+    assert "sesame" not in err
+    assert tree(home) == {}
+
+
+def test_writing_and_undoing_at_once_is_a_wrong_call(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = setup(capsys, "codex", "--write", "--undo")
+    assert (status, "exclude each other" in err) == (2, True)
+    assert tree(home) == {}
+
+
+def test_every_folder_it_makes_is_the_users_alone(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path for path in home.rglob("*") if path.is_dir()}
+    assert setup(capsys, "opencode", "--write")[0] == 0
+    made = {path for path in home.rglob("*") if path.is_dir()} - before
+    assert home / "data" / "ullage" in made
+    assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o700}
+
+
+@pytest.mark.parametrize("arguments", [["cursor"], []])
 def test_a_wrong_call_is_told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert setup(capsys, *arguments)[0] == 2
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from ullage.core.errors import CallError
-from ullage.settings import DEFAULT_UPSTREAMS, Loaded, environment, provider_root, resolve_upstreams
+from ullage.settings import DEFAULT_UPSTREAMS, Loaded, environment, is_loopback, resolve_upstreams
+from ullage.settings.upstreams import without_version
 
 from .formats import Format, Key, UnfitError
 
@@ -39,9 +41,32 @@ def make_place(loaded: Loaded, url: str | None = None) -> Place:
     return Place(
         home=loaded.paths.home,
         environ=environment(),
-        url=provider_root(url) if url is not None else daemon_url(loaded),
+        url=gateway_root(url) if url is not None else daemon_url(loaded),
         public=frozenset(dialect for dialect, root in roots.items() if root == DEFAULT_UPSTREAMS[dialect]),
     )
+
+
+def gateway_root(url: str) -> str:
+    """An address of this machine, without what follows its root. Raises `CallError` for any other, and does not repeat it: it
+    may hold a password."""
+    text = url.strip()
+    if not _is_ours(text):
+        raise CallError(
+            "--url must be an address of this machine, where the daemon listens.",
+            hint="For example --url http://127.0.0.1:8484.",
+            code="bad_address",
+        )
+    return without_version(text.rstrip("/"))
+
+
+def _is_ours(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    plain = parts.scheme in ("http", "https") and not any(sign in url for sign in "@?# \t\r\n")
+    return plain and is_loopback(host)
 
 
 def daemon_url(loaded: Loaded) -> str:
