@@ -14,8 +14,8 @@ PRIVATE_FILE = 0o600
 
 
 def write_file(path: Path, text: str) -> None:
-    """Replaces a file in one step. A new one is its owner's alone, and so are the folders it needs; an old one keeps its mode, and
-    a link stays a link."""
+    """Replaces a file in one step. A new one and the folders it needs are their owner's alone, an old one keeps its mode, and a
+    link stays a link."""
     target = path.resolve()
     make_folder(target.parent)
     try:
