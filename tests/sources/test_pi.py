@@ -288,6 +288,7 @@ def test_a_picture_is_media_and_never_text(path: Path) -> None:
 
 def test_system_messages_make_prompt_and_tools(path: Path) -> None:
     read_tool = {"name": "read", "description": "Read a file", "parameters": {"type": "object"}}
+    read_tool["sourceInfo"] = {"scope": "temporary", "source": "builtin"}
     first = {"role": "system", "content": "You are Pi.", "sections": {"skills": "none", "tone": "dry"}}
     later = {"role": "system", "content": "", "sections": {"skills": None, "tone": "kind"}}
     session = read(
@@ -305,6 +306,7 @@ def test_system_messages_make_prompt_and_tools(path: Path) -> None:
     assert now.system == ("You are Pi.", "kind")
     assert [tool.name for tool in now.tools] == ["read"]
     assert now.tools[0].parameters == {"type": "object"}
+    assert now.tools[0].source == "temporary · builtin"
     assert now.complete
     assert roles(session) == ["user", "assistant", "user"]
 

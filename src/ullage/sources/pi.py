@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ullage.core.content import Media, Message, Part, ToolSpec, Usage
+from ullage.core.content import Media, Message, Part, ToolSpec, Usage, source_line
 from ullage.core.wire.media import from_base64
 from ullage.core.wire.requests.parts import call_part, media_part, other_part, result_part, text_part, thinking_part
 
@@ -444,4 +444,5 @@ def _tool(value: dict[str, Any]) -> ToolSpec:
         name=string(value.get("name")) or "",
         description=string(value.get("description")) or "",
         parameters=parameters if isinstance(parameters, dict) else None,
+        source=source_line(value.get("sourceInfo")),
     )

@@ -164,3 +164,16 @@ def test_pi_messages_are_read_with_calls_results_and_pictures() -> None:
     ]
     assert payload.context.messages[1].parts[1].text == '{"path":"a.ts"}'
     assert payload.context.tools[0].parameters == {"type": "object"}
+
+
+def test_what_pi_tells_of_a_tool_beside_its_definition_is_kept() -> None:
+    told = {
+        "name": "search",
+        "parameters": {},
+        "sourceInfo": {"scope": "user", "source": "auto", "path": "~/search.ts"},
+        "promptGuidelines": ["Search first.", 3],
+    }
+    request = body(messages=[], systemPrompt="x", tools=[told, {"name": "off", "active": False}])
+    search, off = read_payload(request, "pi-messages").context.tools
+    assert (search.source, search.guidelines, search.active) == ("user · auto · ~/search.ts", ("Search first.",), True)
+    assert (off.source, off.guidelines, off.active) == (None, (), False)

@@ -1,30 +1,12 @@
-"""Where a tool comes from, on one line."""
+"""A tool's source on one line of a screen."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from ullage.core.accounting.source_line import source_line, source_text
+from ullage.core.accounting.source_line import source_text
 
-FULL = {"scope": "user", "source": "auto", "origin": "top-level", "path": "/home/ann/.pi/agent/search.ts"}
-
-
-@pytest.mark.parametrize(
-    ("info", "line"),
-    [
-        (FULL, "user · auto · top-level · /home/ann/.pi/agent/search.ts"),
-        ({"scope": "temporary", "source": "builtin"}, "temporary · builtin"),
-        ({"path": 7, "other": "x"}, None),
-        ("builtin", "builtin"),
-        ("", None),
-        (None, None),
-        ([], None),
-    ],
-)
-def test_a_host_s_record_becomes_a_line_of_what_it_tells(info: Any, line: str | None) -> None:
-    assert source_line(info) == line
+FULL = "user · auto · top-level · /home/ann/.pi/agent/search.ts"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +21,7 @@ def test_a_host_s_record_becomes_a_line_of_what_it_tells(info: Any, line: str | 
     ],
 )
 def test_the_path_loses_its_middle_before_anything_else(columns: int, text: str) -> None:
-    shown = source_text(source_line(FULL) or "", columns)
+    shown = source_text(FULL, columns)
     assert shown == text
     assert len(shown) <= columns
 

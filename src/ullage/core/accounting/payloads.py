@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
+from msgspec.structs import replace
 
+from ullage.core.content import source_line
 from ullage.core.errors import CallError, RequestError
 from ullage.core.wire import DIALECTS, parse_request, read_context
 from ullage.core.wire.jsontext import decode
@@ -15,7 +17,7 @@ from .options import Options, read_options
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ullage.core.content import Context
+    from ullage.core.content import Context, ToolSpec
     from ullage.core.wire import Dialect
 
 SHAPES = (*DIALECTS, "bedrock", "pi-messages")
@@ -37,11 +39,14 @@ def read_payload(body: bytes, shape: str) -> Payload:
             f"There is no request shape {shape!r}.", hint=f"Known are {', '.join(SHAPES)}.", code="unknown_shape"
         )
     translate = _TRANSLATED.get(shape)
+    request = _decode(body) if translate is not None else {}
     if translate is not None:
-        body = msgspec.json.encode(translate(_decode(body)))
-        shape = "anthropic"
-    conversation = parse_request(body, cast("Dialect", shape))
-    return Payload(read_context(conversation), read_options(conversation), conversation.model)
+        body = msgspec.json.encode(translate(request))
+    conversation = parse_request(body, cast("Dialect", shape if translate is None else "anthropic"))
+    context = read_context(conversation)
+    if shape == "pi-messages":
+        context = replace(context, tools=tuple(map(_told_by_pi, context.tools, _dicts(request.get("tools")))))
+    return Payload(context, read_options(conversation), conversation.model)
 
 
 def guess_shape(body: bytes) -> str | None:
@@ -184,6 +189,21 @@ def _from_pi(request: Mapping[str, Any]) -> dict[str, Any]:
         "messages": [_pi_message(message) for message in _dicts(request.get("messages"))],
         "tools": [{**tool, "input_schema": tool.get("parameters")} for tool in _dicts(request.get("tools"))],
     }
+
+
+def _told_by_pi(spec: ToolSpec, tool: Mapping[str, Any]) -> ToolSpec:
+    """The tool with what Pi knows of it beside its definition, where it is told."""
+    guidelines = tool.get("promptGuidelines")
+    return replace(
+        spec,
+        source=source_line(tool.get("sourceInfo")),
+        guidelines=tuple(filter(_is_text, guidelines)) if isinstance(guidelines, list) else (),
+        active=tool.get("active") is not False,
+    )
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _pi_message(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,26 +1,13 @@
-"""Where a tool comes from, on one line: `scope · source · origin · path` (accounting specification, sections 1 and 13)."""
+"""A tool's source behind its name on a screen (accounting specification, section 13)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from ullage.core.content import SEPARATOR
 
 from .screen import cut, width_of
 from .sections import short_path
 
-SEPARATOR = " · "
-_FIELDS = ("scope", "source", "origin", "path")
 _LEAST_COLUMNS = 12
-
-
-def source_line(info: Any) -> str | None:
-    """The line that a host's record of a tool's source makes; `None` if it tells nothing. A text is taken as it is."""
-    if isinstance(info, str):
-        return info or None
-    if not isinstance(info, Mapping):
-        return None
-    told = [value for field in _FIELDS if isinstance(value := info.get(field), str) and value]
-    return SEPARATOR.join(told) or None
 
 
 def source_text(line: str, columns: int) -> str:

@@ -3,9 +3,11 @@
 from .answer import Answer, StopReason, ToolCall
 from .context import Context
 from .message import Media, MediaKind, Message, Part, PartKind, Role, ToolKind, ToolSpec
+from .sources import SEPARATOR, source_line
 from .usage import Usage
 
 __all__ = [
+    "SEPARATOR",
     "Answer",
     "Context",
     "Media",
@@ -19,4 +21,5 @@ __all__ = [
     "ToolKind",
     "ToolSpec",
     "Usage",
+    "source_line",
 ]
