@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from typing import Any
 
@@ -76,3 +77,15 @@ def test_measures_are_the_same_from_memory_as_at_first_sight() -> None:
     first, again = measured.measure(conversation, meter), measured.measure(conversation, meter)
     assert first == again == Measuring().measure(conversation, meter)
     assert [len(part) for part in first] == [1, 3, 5]
+
+
+def test_what_is_remembered_is_no_work_for_the_garbage_collector() -> None:
+    """A collection holds the interpreter for as long as it takes to look at everything that is tracked."""
+    request = make_request("anthropic", turns=make_turns(3, 50), tools=make_tools(2), system="Be brief.")
+    meter = make_meter(dialect="anthropic", provider="anthropic", model="claude-opus-4-8", client=None)
+    measured = Measuring().measure(parse_request(request.body, "anthropic"), meter)
+    measures = [measure for part in measured for measure in part]
+    gc.collect()  # tuples of untracked values are let go at the first sight
+    assert not [
+        each for measure in measures for each in (measure, measure.entries, *measure.entries) if gc.is_tracked(each)
+    ]

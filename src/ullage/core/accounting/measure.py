@@ -27,7 +27,9 @@ _PROMPT_TYPES = ("", "text", "input_text", "queued_command")
 _INSTRUCTING_ROLES = ("system", "developer", "user")
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+# `gc=False`: tens of thousands of these are remembered, and a garbage collection that looked at them would stall every relay.
+# They hold plain values and each other in one direction only, so nothing is lost by it.
+class Entry(Struct, frozen=True, kw_only=True, gc=False):
     """What one piece adds to one section.
 
     `section` is the section's id without a path; `name` the item in it: a path, a skill, a tool, a kind of text. `chars` are code
@@ -47,7 +49,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     loaded_tokens: int | None = None
 
 
-class Measure(Struct, frozen=True, kw_only=True):
+class Measure(Struct, frozen=True, kw_only=True, gc=False):
     """One slice measured. `frame` are the tokens around its content.
 
     `sealed` counts parts whose hidden reasoning is replayed but has no known size; `carries` is true if any part lets the
