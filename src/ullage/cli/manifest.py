@@ -64,6 +64,7 @@ def describe(call: CallRecord) -> list[str]:
         ),
         "answer": " · ".join(answer_facts(call)),
         "estimate": estimate_of(call),
+        "expected": expectation_of(call.expected or {}),
         "usage": usage_of(call.usage or {}),
         "tools": ", ".join(call.tool_calls),
         "warnings": ", ".join(call.warnings),
@@ -86,6 +87,16 @@ def estimate_of(call: CallRecord) -> str:
     if call.estimated_input_tokens is None:
         return ""
     return f"~{kilo(call.estimated_input_tokens)} prompt tokens ({call.estimator})"
+
+
+def expectation_of(expected: dict[str, Any]) -> str:
+    """What the prompt was taken to be before the answer came, from the session's last usage."""
+    if "tokens" not in expected:
+        return ""
+    low, high = kilo(expected["low"]), kilo(expected["high"])
+    pairs = expected["pairs"]
+    learned = f"learned from {pairs} {'pair' if pairs == 1 else 'pairs'} of calls" if pairs else "nothing learned yet"
+    return f"~{kilo(expected['tokens'])} prompt tokens, {low} to {high} ({expected['method']}, {learned})"
 
 
 def usage_of(usage: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from ullage.core.accounting import NO_OPTIONS, Meter, Options
 from ullage.core.wire import AnswerReader, Caller
 
+from .anchoring import Outlook
 from .encoding import Decoder
 from .identity import Kinship, Tip
 from .measuring import Measures
@@ -29,6 +30,7 @@ class Observation(Struct):
     meter: Meter | None = None
     measures: Measures | None = None
     options: Options = NO_OPTIONS
+    outlook: Outlook | None = None
     messages: int | None = None
     unparsed: bool = False
     reader: AnswerReader | None = None

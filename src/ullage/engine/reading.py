@@ -14,6 +14,7 @@ from ullage.core.errors import RequestError, StoreError
 from ullage.core.wire import AnswerReader, Caller, Conversation, parse_request, recognise
 from ullage.upstream import provider_of
 
+from .anchoring import Anchoring
 from .encoding import ANSWER_LIMIT_BYTES, REQUEST_LIMIT_BYTES, make_decoder
 from .identity import Genealogy, Origin, Tip, tip_of
 from .measuring import Measuring
@@ -24,7 +25,7 @@ from .recording import Recorder
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ullage.core.content import Usage
+    from ullage.core.content import Answer, Usage
     from ullage.settings.records import AccountingSettings
     from ullage.stores import SessionRecord, Store
 
@@ -45,6 +46,7 @@ class Reader:
         self._genealogy = Genealogy()
         self._measuring = Measuring()
         self._recent = RecentConversations()
+        self._anchoring = Anchoring()
         self._recorder = Recorder(store)
 
     def recall_sessions(self) -> None:
@@ -88,7 +90,15 @@ class Reader:
         """Writes the records of an exchange that is over."""
         answer = observation.reader.close() if observation.reader is not None else None
         breakdown = self._breakdown(observation, exchange, answer.usage if answer is not None else None)
+        self._settle(observation, exchange, answer)
         self._recorder.record(observation, exchange, answer, breakdown)
+
+    def _settle(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
+        """Learns from a whole answer; one that failed or was cut proves nothing (accounting specification, section 8)."""
+        if observation.outlook is None or observation.meter is None or answer is None:
+            return
+        if exchange.outcome == "whole" and answer.complete and answer.error_type is None:
+            self._anchoring.settle(observation.session, observation.meter, observation.outlook, answer.usage)
 
     def count(self, exchange: Exchange, body: bytes) -> int | None:
         """Our estimate of the prompt of a request, in tokens; `None` if it cannot be read."""
@@ -146,6 +156,10 @@ class Reader:
             observation.meter = self._meter(exchange, conversation.model, observation.caller)
             observation.measures = self._measuring.measure(conversation, observation.meter)
             observation.options = read_options(conversation)
+            if observation.kinship is not None:
+                observation.outlook = self._anchoring.look_ahead(
+                    observation.meter, observation.measures, observation.kinship
+                )
 
     def _meter(self, exchange: Exchange, model: str | None, caller: Caller) -> Meter:
         return make_meter(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ullage.core.wire import Caller
     from ullage.stores import Store
 
+    from .anchoring import Outlook
     from .exchange import Exchange
     from .identity import Tip
     from .observation import Observation
@@ -128,6 +129,7 @@ def _call_record(
         tool_calls=tuple(call.name for call in answer.tool_calls) if answer is not None else (),
         estimator=observation.meter.estimator if observation.meter is not None else None,
         estimated_input_tokens=_estimate(breakdown) if breakdown is not None else None,
+        expected=_plain_expectation(observation.outlook),
         usage=_plain_usage(usage),
         breakdown=report(breakdown) if breakdown is not None else None,
         prefix_messages=observation.kinship.shared if observation.kinship is not None else None,
@@ -165,6 +167,12 @@ def _outcome(observation: Observation, exchange: Exchange, answer: Answer | None
 def _estimate(breakdown: Breakdown) -> int:
     """What we made of the prompt before the provider spoke: the rows without the gap."""
     return sum(section.tokens for section in breakdown.sections)
+
+
+def _plain_expectation(outlook: Outlook | None) -> dict[str, Any] | None:
+    if outlook is None or outlook.expectation is None:
+        return None
+    return msgspec.structs.asdict(outlook.expectation)
 
 
 def _plain_usage(usage: Usage | None) -> dict[str, Any] | None:

@@ -34,7 +34,8 @@ class CallRecord(Struct, frozen=True, kw_only=True):
 
     `kind`: `conversation`, or the helper's name (`title`, `compaction`, `count_tokens`, …). `outcome`: `ok`, `error`, `cut`
     (upstream broke), `left` (client left), `unparsed`. `breakdown` is the context report (interface.md 3) without content.
-    `usage` has the disjoint names of docs/decisions/0001. Sizes in bytes, times in milliseconds.
+    `expected` is what was made of the prompt from the session's last usage before this one was known: `tokens`, `low`, `high`,
+    `pairs` learned from, `method`. `usage` has the disjoint names of docs/decisions/0001. Sizes in bytes, times in milliseconds.
     """
 
     id: str
@@ -57,6 +58,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     tool_calls: tuple[str, ...] = ()
     estimator: str | None = None
     estimated_input_tokens: int | None = None
+    expected: dict[str, Any] | None = None
     usage: dict[str, Any] | None = None
     breakdown: dict[str, Any] | None = None
     prefix_messages: int | None = None

@@ -34,8 +34,8 @@ def report_session(record: SessionRecord) -> dict[str, Any]:
 def report_call(record: CallRecord) -> dict[str, Any]:
     """The manifest of an observed call. Nothing was planned, so `status` is always `unchanged`; `http_status` is the answer's.
 
-    `context` is the report of what filled the window, `estimate` what was expected before the answer, `usage` what the provider
-    then reported.
+    `context` is the report of what filled the window, `estimate` its sum, `expected` what the prompt was taken to be from the
+    session's last usage before the answer came, `usage` what the provider then reported.
     """
     return {
         "id": record.id,
@@ -58,6 +58,7 @@ def report_call(record: CallRecord) -> dict[str, Any]:
         "stop_reason": record.stop_reason,
         "tool_calls": list(record.tool_calls),
         "estimate": {"input_tokens": record.estimated_input_tokens, "estimator": record.estimator},
+        "expected": record.expected,
         "usage": record.usage,
         "prefix_messages": record.prefix_messages,
         "context": record.breakdown,
