@@ -12,7 +12,7 @@ import click
 
 from ullage.core.errors import CallError
 
-from .output import print_json
+from .output import is_terminal, print_json
 from .preferences import Preferences, estimator_option, load_preferences, style_option
 from .records import json_option, print_lines
 
@@ -41,7 +41,7 @@ def _tokens(ctx: click.Context, param: click.Parameter, value: str | None) -> in
 
 @click.command()
 @click.argument("source", metavar="[SOURCE]", required=False)
-@click.option("--dialect", metavar="D", help="Shape of a request body, if it cannot be told by its keys.")
+@click.option("--dialect", metavar="D", help="Take SOURCE for a request body of this shape.")
 @click.option("--provider", metavar="P", help="Who serves it.")
 @click.option("--model", metavar="M", help="Count for this model instead of the one named in the source.")
 @click.option("--window", metavar="TOKENS", callback=_tokens, help="The model's context window, as 200k.")
@@ -74,8 +74,8 @@ def command(
 ) -> int:
     """Show what fills the context window.
 
-    SOURCE is a session file of Pi, Claude Code, Codex or OpenHands, a request body (`-` reads it from standard input), a folder
-    with a captured request (request.json, and perhaps meta.json and response.*), or nothing for the newest call that went
+    SOURCE is a session file of Pi, Claude Code, Codex or OpenHands, a request body (`-` reads either from standard input), a
+    folder with a captured request (request.json, and perhaps meta.json and response.*), or nothing for the newest call that went
     through the daemon.
     """
     from .context_input import Wishes, inspect
@@ -88,14 +88,11 @@ def command(
     preferences = load_preferences(estimator=estimator, style=style)
     wishes = Wishes(dialect=dialect, provider=provider, model=model, window=window, call=call, preferences=preferences)
     if exact:
+        _refuse_beside_exact(insights=insights, html=html)
         return _show_exactly(source, wishes, view, as_json=as_json)
     inspection = inspect(source, wishes, _progress())
-    if html is not None:
-        _write_page(inspection, Path(html))
-    if as_json:
-        print_json(_report(inspection))
-        return 0
-    if html is not None:
+    if as_json or html is not None:
+        _tell(_report(inspection), html, as_json=as_json)
         return 0
     _draw(inspection.breakdown, view, preferences)
     if insights or view == "expanded":
@@ -103,12 +100,24 @@ def command(
     return 0
 
 
-def _write_page(inspection: Inspection, path: Path) -> None:
-    """Writes the page and says where it is. A file of that name is replaced."""
-    from ullage.web import render_report
+def _refuse_beside_exact(*, insights: bool, html: str | None) -> None:
+    option = "--html" if html is not None else "--insights" if insights else None
+    if option is not None:
+        raise CallError(
+            f"--exact shows what a provider counted; {option} goes with estimates and usage.",
+            hint=f"Give one of --exact and {option}.",
+        )
 
-    path.write_text(render_report(_report(inspection)), encoding="utf-8", errors="replace")
-    click.echo(f"written to {path}", err=True)
+
+def _tell(report: dict[str, Any], html: str | None, *, as_json: bool) -> None:
+    """Writes the report as a page and says where it is, prints it as JSON, or both. A file of that name is replaced."""
+    if html is not None:
+        from ullage.web import render_report
+
+        Path(html).write_text(render_report(report), encoding="utf-8")
+        click.echo(f"written to {html}", err=True)
+    if as_json:
+        print_json(report)
 
 
 def _report(inspection: Inspection) -> dict[str, Any]:
@@ -156,7 +165,7 @@ def _columns() -> int:
 
 
 def _wants_color() -> bool:
-    if not sys.stdout.isatty():
+    if not is_terminal(sys.stdout):
         return False
     from ullage.settings import environment
 
@@ -165,7 +174,7 @@ def _wants_color() -> bool:
 
 def _progress() -> Callable[[int, int], None] | None:
     """A line on standard error that counts up while a long file is read; nothing where no one looks."""
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         return None
 
     def show(done: int, size: int) -> None:
