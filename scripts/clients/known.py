@@ -78,7 +78,11 @@ CLIENTS = {
             program=BIN + "pi",
             arguments=("-p", "--approve", "--model", "{model}", "{prompt}"),
             again=("-p", "-c", "--approve", "--model", "{model}", "{prompt}"),
-            models={"openai/gpt-5.5": "session-id", "anthropic/claude-opus-5": None, "google/gemini-2.5-pro": None},
+            models={
+                "openai/gpt-5.5": "session-id",
+                "anthropic/claude-opus-5": "x-session-affinity",
+                "google/gemini-2.5-pro": None,
+            },
             environment={
                 "PI_OFFLINE": "1",
                 "OPENAI_API_KEY": "any",

@@ -370,6 +370,36 @@ def test_a_choice_of_the_users_own_stays(home: Path, capsys: pytest.CaptureFixtu
     assert msgspec.json.decode(file.read_bytes())["env"]["ENABLE_TOOL_SEARCH"] == "auto:5"
 
 
+def test_pi_is_asked_to_name_its_session_and_that_is_taken_back(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = '{"providers": {"anthropic": {"compat": {"supportsMessageThreads": false}}}}'
+    file = put(home, "pi", before)
+    steps = setup_json(capsys, "pi", "--write")["steps"]
+    assert msgspec.json.decode(file.read_bytes())["providers"]["anthropic"] == {
+        "compat": {"supportsMessageThreads": False, "sendSessionAffinityHeaders": True},
+        "baseUrl": GATEWAY,
+    }
+    assert steps[-1]["key"].endswith("compat.sendSessionAffinityHeaders")
+    assert (steps[-1]["value"], steps[-1]["before"]) == ("true", None)
+    file.write_text(file.read_text() + "\n")  # no longer what was written, so it is undone key by key
+    setup(capsys, "pi", "--undo")
+    assert msgspec.json.decode(file.read_bytes()) == msgspec.json.decode(before)
+
+
+def test_a_session_header_that_the_user_does_not_want_stays_out(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = '{"providers": {"anthropic": {"compat": {"sendSessionAffinityHeaders": false}}}}'
+    file = put(home, "pi", text)
+    report = setup_json(capsys, "pi", "--write")
+    anthropic = msgspec.json.decode(file.read_bytes())["providers"]["anthropic"]
+    assert anthropic["compat"] == {"sendSessionAffinityHeaders": False}
+    assert (report["status"], report["steps"][-1]["action"], report["steps"][-1]["value"]) == ("set", "kept", "false")
+
+
+def test_a_truth_value_in_the_place_of_an_address_is_replaced(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = put(home, "pi", '{"providers": {"openai": {"baseUrl": true}}}')
+    setup(capsys, "pi", "--write")
+    assert msgspec.json.decode(file.read_bytes())["providers"]["openai"]["baseUrl"] == f"{GATEWAY}/v1"
+
+
 @pytest.mark.parametrize(
     ("variable", "client", "name"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from ullage.core.errors import InputError
 
 from .client import Edit, current_value, read_text
 from .files import back_up, write_file
-from .formats import FORMATS, UnfitError
+from .formats import FORMATS, UnfitError, shown
 from .journal import (
     FileRecord,
     Journal,
@@ -129,11 +129,15 @@ def steps_of(one: Draft) -> list[Step]:
             file=str(one.edit.file),
             key=".".join(change.key),
             action="kept" if wanted_source(one.edit, one.old, change) is None else "set",
-            value=current_value(one.edit, one.new, change),
-            before=current_value(one.edit, one.old, change),
+            value=text_of(current_value(one.edit, one.new, change)),
+            before=text_of(current_value(one.edit, one.old, change)),
         )
         for change in one.edit.changes
     ]
+
+
+def text_of(value: Any) -> str | None:
+    return None if value is None else shown(value)
 
 
 def undo(client: Client, data_dir: Path) -> list[Step]:
@@ -192,13 +196,13 @@ def revert_key(form: Format, text: str, record: KeyRecord, file: str) -> tuple[s
     """The text with one key as it was before, unless somebody has changed it since."""
     key = tuple(record.key)
     source = form.find(text, key)
-    value = None if source is None else str(form.value(source))
+    value = None if source is None else shown(form.value(source))
     if source != record.wrote:
         return text, Step(file=file, key=".".join(key), action="left", value=value)
     if record.before is None:
         removed = form.remove(text, key, record.kept)
         return removed, Step(file=file, key=".".join(key), action="removed", value=None, before=value)
-    before = str(form.value(record.before))
+    before = shown(form.value(record.before))
     restored = form.put(text, key, record.before)
     return restored, Step(file=file, key=".".join(key), action="restored", value=before, before=value)
 

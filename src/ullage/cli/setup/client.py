@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from ullage.core.errors import CallError
 from ullage.settings import DEFAULT_UPSTREAMS, Loaded, environment, is_loopback, resolve_upstreams
 from ullage.settings.upstreams import without_version
 
-from .formats import Format, Key, UnfitError
+from .formats import Format, Key, UnfitError, Value, shown
 
 Status = Literal["set", "partly", "other", "unset", "unreadable"]
 
@@ -79,10 +79,10 @@ def daemon_url(loaded: Loaded) -> str:
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """One key and the text it gets. With `optional` a value that is there already stays, whatever it is."""
+    """One key and the value it gets. With `optional` a value that is there already stays, whatever it is."""
 
     key: Key
-    value: str
+    value: Value
     optional: bool = False
 
 
@@ -128,10 +128,10 @@ def read_text(file: Path) -> str:
         raise UnfitError(f"cannot be read: {error.strerror or error}") from error
 
 
-def current_value(edit: Edit, text: str, change: Change) -> str | None:
-    """The value that a change's key has now, as text."""
+def current_value(edit: Edit, text: str, change: Change) -> Any:
+    """The value that a change's key has now; `None` without one."""
     source = edit.format.find(text, change.key)
-    return None if source is None else str(edit.format.value(source))
+    return None if source is None else edit.format.value(source)
 
 
 def status_of(client: Client, place: Place) -> tuple[Status, list[str]]:
@@ -145,7 +145,7 @@ def status_of(client: Client, place: Place) -> tuple[Status, list[str]]:
                 value = current_value(edit, text, change)
                 if not change.optional:
                     matches.append(value == change.value)
-                    others += [value] if value not in (None, change.value) else []
+                    others += [shown(value)] if value not in (None, change.value) else []
     except UnfitError as error:
         return "unreadable", [str(error)]
     if all(matches):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 Key = tuple[str, ...]
+Value = str | bool
+"""What setup can write; only JSON and TOML have truth values."""
 
 
 class UnfitError(Exception):
@@ -43,13 +45,18 @@ class Format(Protocol):
         """Whether nothing is set in a text."""
         ...
 
-    def quote(self, value: str) -> str:
-        """The source that stands for a text value."""
+    def quote(self, value: Value) -> str:
+        """The source that stands for a value."""
         ...
 
     def value(self, source: str) -> Any:
         """What a source stands for."""
         ...
+
+
+def shown(value: Any) -> str:
+    """A value on a screen: truth values as files write them."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def newline_of(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .base import Key, newline_of, with_line
+from .base import Key, Value, newline_of, shown, with_line
 
 
 class Dotenv:
@@ -33,8 +33,8 @@ class Dotenv:
     def is_empty(self, text: str) -> bool:
         return not text.strip()
 
-    def quote(self, value: str) -> str:
-        return value
+    def quote(self, value: Value) -> str:
+        return shown(value)
 
     def value(self, source: str) -> Any:
         quoted = re.fullmatch(r"(['\"])(.*)\1(?:\s+#.*)?", source)

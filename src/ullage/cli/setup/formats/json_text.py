@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from .base import Key, UnfitError, newline_of
+from .base import Key, UnfitError, Value, newline_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +80,7 @@ class Json:
     def is_empty(self, text: str) -> bool:
         return blank(text) or not top(text).members
 
-    def quote(self, value: str) -> str:
+    def quote(self, value: Value) -> str:
         return quote(value)
 
     def value(self, source: str) -> Any:
@@ -159,7 +159,7 @@ def cut(text: str, parent: Object, member: Member) -> str:
     return text[: parent.members[place - 1].value_end] + text[member.value_end :]
 
 
-def quote(value: str) -> str:
+def quote(value: Value) -> str:
     return msgspec.json.encode(value).decode()
 
 

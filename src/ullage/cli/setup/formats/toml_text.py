@@ -10,7 +10,7 @@ import msgspec
 
 from ullage.settings.toml_file import Statement, TomlError, check_toml, statements
 
-from .base import Key, UnfitError, newline_of
+from .base import Key, UnfitError, Value, newline_of
 
 # The text of a statement up to its value, and the value if it is a plain string; a comment may follow.
 KEY = re.compile(r"\s*[^=]*=[ \t]*")
@@ -54,7 +54,7 @@ class Toml:
     def is_empty(self, text: str) -> bool:
         return not text.strip()
 
-    def quote(self, value: str) -> str:
+    def quote(self, value: Value) -> str:
         return msgspec.json.encode(value).decode()
 
     def value(self, source: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .base import Key, UnfitError, newline_of, with_line
+from .base import Key, UnfitError, Value, newline_of, shown, with_line
 
 # What may stand at the start of a line here: nothing, a comment, a key, an item of a list, more of the line above.
 PLAIN_LINE = re.compile(r"\s*$|[ ]*#|---\s*$|[\w\"'][^:]*:(?:\s|$)|[ ]*- |[ ]+\S")
@@ -62,8 +62,8 @@ class Yaml:
     def is_empty(self, text: str) -> bool:
         return not text.strip()
 
-    def quote(self, value: str) -> str:
-        return value
+    def quote(self, value: Value) -> str:
+        return shown(value)
 
     def value(self, source: str) -> Any:
         return source[1:-1] if source[:1] in ("'", '"') else source
