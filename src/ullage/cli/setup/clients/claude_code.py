@@ -7,8 +7,9 @@ from ullage.cli.setup.formats import Json
 
 BASE_URL = "ANTHROPIC_BASE_URL"
 
-# Away from Anthropic's own hosts Claude Code (seen in 2.1.197) sends every tool in full instead of on demand: 76 kB in place of
-# 48 kB in a first request. A relay that changes no byte can keep the short form, if Anthropic is what it relays to.
+# Away from Anthropic's own hosts older versions (seen in 2.1.197) send every tool in full instead of on demand: 76 kB in place of
+# 48 kB in a first request. A relay that changes no byte can keep the short form, if Anthropic is what it relays to. 2.1.332 keeps
+# it by itself.
 TOOL_SEARCH = "ENABLE_TOOL_SEARCH"
 
 
@@ -34,6 +35,6 @@ CLIENT = Client(
     notes=(
         "Your login stays in use, a subscription as well as an API key.",
         "A project's .claude/settings.json wins over this file.",
-        "ENABLE_TOOL_SEARCH keeps requests as short as they are without a gateway.",
+        "ENABLE_TOOL_SEARCH keeps requests of older versions (2.1.197) as short as without a gateway; 2.1.332 needs it no more.",
     ),
 )
