@@ -66,7 +66,7 @@ def test_an_empty_file_is_called_empty(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "s"
     path.write_bytes(content)
     error = read_error(path)
-    assert (error.code, error.message) == ("empty_session", f"{path} is empty")
+    assert (error.code, error.message) == ("empty_session", f"{path} is empty.")
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,13 @@ def test_bytes_that_are_no_text_are_an_unknown_format(tmp_path: Path) -> None:
 def test_a_folder_and_a_missing_file_are_not_read(tmp_path: Path) -> None:
     assert read_error(tmp_path).code == "unreadable_session"
     assert read_error(tmp_path / "nothing").code == "unreadable_session"
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no /proc here")
+def test_a_file_that_fails_while_it_is_read_is_unreadable() -> None:
+    error = read_error(Path("/proc/self/mem"))
+    assert error.code == "unreadable_session"
+    assert "cannot be read" in error.message
 
 
 def test_progress_ends_with_the_whole_file(tmp_path: Path) -> None:

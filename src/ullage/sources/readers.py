@@ -10,7 +10,7 @@ from ullage.core.errors import SessionError
 from . import claude_code, codex, openhands, pi
 from .documents import DocumentScan, holds_events
 from .recorded import RecordedSession
-from .records import LineScan, Records
+from .records import LineScan, Records, unreadable
 from .session import Problems
 
 if TYPE_CHECKING:
@@ -88,6 +88,13 @@ def read_session(path: str | Path, *, progress: Callable[[int, int], None] | Non
     not kept open.
     """
     path = Path(path)
+    try:
+        return _read(path, progress)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _read(path: Path, progress: Callable[[int, int], None] | None) -> Session:
     reader = _recognise(path)
     records = Records(path)
     rows = reader.container(records, progress)
@@ -110,7 +117,7 @@ def _problems(rows: Rows, scan: Scan) -> Problems:
 def _recognise(path: Path) -> Reader:
     """The reader that knows a file. Looks at its first lines, or at the first events of a document."""
     if path.exists() and not path.is_file():
-        raise SessionError(f"{path} is no file", hint="give the path of one session file", code="unreadable_session")
+        raise SessionError(f"{path} is no file.", hint="Give the path of one session file.", code="unreadable_session")
     container: type[LineScan | DocumentScan] = DocumentScan if holds_events(path) else LineScan
     rows = _probe(path, container)
     seen: dict[str, Any] | None = None
@@ -129,18 +136,18 @@ def _probe(path: Path, container: type[LineScan | DocumentScan]) -> Rows:
 
 def _unknown(path: Path, rows: Rows, seen: dict[str, Any] | None) -> SessionError:
     """What was found instead of a session, and what would be one."""
-    hint = "known are: " + ", ".join(reader.name for reader in READERS)
+    hint = f"Known session files are: {', '.join(reader.name for reader in READERS)}."
     if seen is not None:
         keys = ", ".join(list(seen)[:8]) or "nothing"
         return SessionError(
-            f"{path} is no session of a known client: its first object holds {keys}",
+            f"{path} is no session of a known client: its first object holds {keys}.",
             hint=hint,
             code="unknown_session",
         )
     if rows.malformed_lines or rows.truncated_last_line:
         return SessionError(
-            f"{path} is no session of a known client: no line of it is a JSON object",
+            f"{path} is no session of a known client: no line of it is a JSON object.",
             hint=hint,
             code="unknown_session",
         )
-    return SessionError(f"{path} is empty", hint=hint, code="empty_session")
+    return SessionError(f"{path} is empty.", hint=hint, code="empty_session")

@@ -56,16 +56,23 @@ def open_session(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:
-        raise SessionError(
-            f"{path} cannot be read: {error.strerror or error}",
-            hint="give the path of a session file",
-            code="unreadable_session",
-        ) from error
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Path, error: OSError) -> SessionError:
+    """The error of a file that the system does not let us read, or of something that is no file."""
+    return SessionError(
+        f"{path} cannot be read: {error.strerror or error}.",
+        hint="Give the path of one session file that is yours to read.",
+        code="unreadable_session",
+    )
 
 
 def changed(path: Path) -> SessionError:
     """The error of a file that was shortened or replaced after it was indexed."""
-    return SessionError(f"{path} has changed since it was read", hint="read the session again", code="session_changed")
+    return SessionError(
+        f"{path} has changed since it was read.", hint="Read the session again.", code="session_changed"
+    )
 
 
 class Rows(ABC):
