@@ -174,9 +174,24 @@ def test_a_command_that_runs_into_a_closed_pipe_ends_quietly(
     assert capsys.readouterr().err == ""
 
 
-def test_a_missing_standard_output_is_no_fault() -> None:
-    ended = subprocess.run([*PROGRAM, "--help"], preexec_fn=lambda: os.close(1), stderr=subprocess.PIPE, check=False)
+@pytest.mark.parametrize("call", [["--help"], ["context", str(SESSION)], ["count", "--batch", str(SESSION)]])
+def test_a_missing_standard_output_is_no_fault(call: list[str]) -> None:
+    ended = subprocess.run([*PROGRAM, *call], preexec_fn=lambda: os.close(1), stderr=subprocess.PIPE, check=False)
     assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(("call", "status"), [(["context", str(SESSION)], 0), (["docter"], 2)])
+def test_a_missing_standard_error_changes_nothing_else(call: list[str], status: int) -> None:
+    ended = subprocess.run([*PROGRAM, *call], preexec_fn=lambda: os.close(2), stdout=subprocess.PIPE, check=False)
+    assert ended.returncode == status
+    assert bool(ended.stdout) == (status == 0)
+
+
+@pytest.mark.parametrize("call", [["context", "-"], ["count"], ["count", "--batch", "-"]])
+def test_a_missing_standard_input_is_told_with_a_next_step(call: list[str]) -> None:
+    ended = subprocess.run([*PROGRAM, *call], preexec_fn=lambda: os.close(0), capture_output=True, check=False)
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert ended.stderr == b"ullage: Standard input is closed.\nhint: Give the path of a file.\n"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +111,96 @@ def test_a_case_file_holds_its_body_below_request(capsys: Screen, tmp_path: Path
     path = tmp_path / "case.json"
     path.write_text(json.dumps({"id": "x", "request": BODY, "budget": {}}))
     assert report_of(capsys, path)["total"] == 9
+
+
+def test_a_body_with_a_shape_of_its_own_is_no_case_file(capsys: Screen, tmp_path: Path) -> None:
+    path = tmp_path / "body.json"
+    path.write_text(json.dumps({**BODY, "request": {"messages": []}}))
+    assert report_of(capsys, path)["total"] == 9
+
+
+LEGAL = {
+    "lone surrogate": rb'{"model":"gpt-4o","messages":[{"role":"user","content":"Hello world\ud800"}]}',
+    "number out of range": b'{"model":"gpt-4o","temperature":1e999,"messages":[{"role":"user","content":"Hello world"}]}',
+    "byte-order mark": b"\xef\xbb\xbf" + json.dumps(BODY).encode(),
+    "odd type": b'{"model":"gpt-4o","messages":[{"role":"user","content":[{"type":[]}]}]}',
+    "printed": b"\n" + json.dumps(BODY, indent=2).encode() + b"\n\n",
+}
+
+
+@pytest.mark.parametrize("options", [[], ["--dialect", "openai-chat"], ["--dialect", "anthropic"]])
+@pytest.mark.parametrize("name", LEGAL)
+def test_a_body_that_is_legal_on_the_wire_is_accounted_for(
+    capsys: Screen, tmp_path: Path, name: str, options: list[str]
+) -> None:
+    """Design, section 11."""
+    path = tmp_path / "body.json"
+    path.write_bytes(LEGAL[name])
+    assert report_of(capsys, path, *options)["model"] == "gpt-4o"
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_a_case_file_may_hold_any_legal_body(capsys: Screen, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "case.json"
+    path.write_bytes(b'{"id": "\\udc00", "request": ' + LEGAL[name].removeprefix(b"\xef\xbb\xbf") + b"}")
+    assert report_of(capsys, path)["model"] == "gpt-4o"
+
+
+def test_a_named_dialect_makes_any_object_a_body(capsys: Screen, tmp_path: Path) -> None:
+    path = tmp_path / "body.json"
+    path.write_text('{"model": "gpt-4o"}')
+    assert report_of(capsys, path, "--dialect", "openai-chat")["dialect"] == "openai-chat"
+    status, _, err = call(capsys, SESSION, "--dialect", "openai-chat")
+    assert status == 1
+    assert "not one JSON object" in err
+
+
+def spill(path: Path, content: bytes) -> threading.Thread:
+    """A pipe with this content in it, as a shell makes one for `<(…)`."""
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(content,))
+    writer.start()
+    return writer
+
+
+@pytest.mark.parametrize("content", [SESSION.read_bytes(), json.dumps(BODY).encode()], ids=["session", "body"])
+def test_a_pipe_is_read_as_a_file_is(capsys: Screen, tmp_path: Path, content: bytes) -> None:
+    pipe, file = tmp_path / "pipe", tmp_path / "file"
+    file.write_bytes(content)
+    writer = spill(pipe, content)
+    data = report_of(capsys, pipe)
+    writer.join()
+    assert data == {**report_of(capsys, file), "source": str(pipe)}
+
+
+def test_a_session_comes_from_standard_input(capsys: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SESSION.read_bytes())))
+    data = report_of(capsys, "-")
+    assert (data["source"], data["client"]) == ("-", "pi")
+
+
+@pytest.mark.parametrize("content", [b"", b"plain text\n", b'{"hello": "world"}'])
+def test_the_next_step_names_everything_that_could_be_given(capsys: Screen, tmp_path: Path, content: bytes) -> None:
+    pipe, file = tmp_path / "pipe", tmp_path / "file"
+    file.write_bytes(content)
+    writer = spill(pipe, content)
+    for path in (pipe, file):
+        status, _, err = call(capsys, path)
+        assert status == 1
+        assert err.startswith(f"ullage: {path} is ")
+        assert "Claude Code session" in err
+        assert "A request body is one JSON object with `messages`, `input` or `contents`" in err
+    writer.join()
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no /proc here")
+@pytest.mark.parametrize("command", ["context", "count"])
+def test_a_file_that_fails_while_it_is_read_has_a_next_step(capsys: Screen, command: str) -> None:
+    assert main([command, "/proc/self/mem"]) == 1
+    err = capsys.readouterr().err
+    assert "/proc/self/mem cannot be read: " in err
+    assert "yours to read" in err
+    assert "ULLAGE_DEBUG" not in err
 
 
 def test_a_captured_request_brings_its_facts_and_its_usage(capsys: Screen, tmp_path: Path) -> None:

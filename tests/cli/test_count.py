@@ -59,6 +59,23 @@ def test_a_request_comes_from_standard_input(capsys: Screen, monkeypatch: pytest
     assert capsys.readouterr().out.startswith("~9 tokens")
 
 
+@pytest.mark.parametrize("more", ['"temperature": 1e999', '"user": "\\ud800"', '"metadata": {"type": []}'])
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"], ids=["", "byte-order mark"])
+def test_a_body_that_is_legal_on_the_wire_is_counted(capsys: Screen, tmp_path: Path, more: str, start: bytes) -> None:
+    """Design, section 11."""
+    path = tmp_path / "body.json"
+    path.write_bytes(start + f"{{{more}, {json.dumps(BODY)[1:]}".encode())
+    assert main(["count", str(path)]) == 0
+    assert capsys.readouterr().out == "~9 tokens for gpt-4o, by wire-v1\n"
+
+
+def test_a_line_of_a_batch_may_hold_what_is_legal_on_the_wire(
+    capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path
+) -> None:
+    line = json.dumps(row())[:-1] + ', "n": 1e999, "note": "\\ud800"}'
+    assert [answer["tokens"] for answer in batch(capsysbinary, tmp_path, line)] == [9]
+
+
 def test_an_estimate_shows_its_interval_and_what_makes_it_weak(capsys: Screen, tmp_path: Path) -> None:
     path = tmp_path / "body.json"
     path.write_text(json.dumps({"messages": [{"role": "user", "content": "Hello world " * 40}]}))
@@ -95,14 +112,15 @@ def test_a_bad_line_gives_an_error_on_its_line_and_ends_nothing(
         row(payload="text"),
         row(kind="component-sizes", payload={"component_sizes": {"system_chars": 5}}),
         row(api="tokenize-text", payload={}),
+        row(kind="tool-delta"),
         row(payload={"messages": 7}),
         row(),
     )
     errors = [answer.get("error", "")[:40] for answer in answers]
-    assert len(answers) == 9
-    assert errors[0] == errors[8] == ""
-    assert all(errors[1:7])
-    assert answers[8]["tokens"] == 9
+    assert len(answers) == 10
+    assert errors[0] == errors[9] == ""
+    assert all(errors[1:8])
+    assert answers[9]["tokens"] == 9
 
 
 def test_a_tool_delta_is_the_net_cost_of_its_tools(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path) -> None:
@@ -124,6 +142,7 @@ def test_a_tool_delta_is_the_net_cost_of_its_tools(capsysbinary: pytest.CaptureF
         ),
     )[0]
     assert answer["tokens"] == 22
+    assert [(section["id"], section["tokens"]) for section in answer["sections"]] == [("tools", 22)]
 
 
 def test_a_file_and_a_batch_exclude_each_other(capsys: Screen, tmp_path: Path) -> None:
@@ -135,6 +154,14 @@ def test_a_file_and_a_batch_exclude_each_other(capsys: Screen, tmp_path: Path) -
 def test_a_file_that_is_not_there_is_said_to_be_so(capsys: Screen, arguments: list[str]) -> None:
     assert main(arguments) == 1
     assert "cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [[], ["--batch"]])
+def test_a_folder_is_said_to_be_one_with_what_reads_it(capsys: Screen, tmp_path: Path, option: list[str]) -> None:
+    assert main(["count", *option, str(tmp_path)]) == 1
+    err = capsys.readouterr().err
+    assert f"{tmp_path} is a folder." in err
+    assert f"`ullage context {tmp_path}`" in err
 
 
 @pytest.mark.parametrize(("content", "status"), [("{", 1), ('{"a": 1}', 1)])
@@ -155,3 +182,5 @@ def test_every_counted_payload_gets_an_answer_or_has_no_text(
     assert len(answers) == len(rows)
     for asked, answer in zip(rows, answers, strict=True):
         assert ("error" in answer) == (asked["kind"] == "component-sizes"), (asked["source"], answer)
+        if "error" not in answer:
+            assert sum(section["tokens"] for section in answer["sections"]) == answer["tokens"], asked

@@ -92,7 +92,7 @@ def command(
         return _show_exactly(source, wishes, view, as_json=as_json)
     inspection = inspect(source, wishes, _progress())
     if as_json or html is not None:
-        _tell(_report(inspection), html, as_json=as_json)
+        _tell(make_report(inspection), html, as_json=as_json)
         return 0
     _draw(inspection.breakdown, view, preferences)
     if insights or view == "expanded":
@@ -120,7 +120,7 @@ def _tell(report: dict[str, Any], html: str | None, *, as_json: bool) -> None:
         print_json(report)
 
 
-def _report(inspection: Inspection) -> dict[str, Any]:
+def make_report(inspection: Inspection) -> dict[str, Any]:
     """The whole report of a source, as `--json` prints it."""
     from ullage.core.accounting import report
     from ullage.core.accounting.insights import report_insights

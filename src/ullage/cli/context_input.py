@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from ullage.core.errors import CallError, InputError
+from ullage.core.errors import CallError, InputError, RequestError, SessionError
+from ullage.core.wire.jsontext import BOM, decode
+from ullage.core.wire.slicing import find_member, members
 
+from .inputs import STDIN, keep_stream, standard_input
 from .preferences import Preferences
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
     from .inspection import Inspection
 
-STDIN = "-"
 REQUEST_NAME = "request.json"
 META_NAME = "meta.json"
 
@@ -68,12 +69,15 @@ def inspect(source: str | None, wishes: Wishes, progress: Callable[[int, int], N
 
         refuse_call(wishes)
         return _named(inspect_live(wishes), "live")
-    request = find_request(source, wishes)
-    if request is not None:
-        return _named(inspect_request(request), source)
+    found = _open(source, wishes)
+    if isinstance(found, Request):
+        return _named(inspect_request(found), source)
     from .context_session import inspect_session
 
-    return _named(inspect_session(Path(source), wishes, progress), source)
+    try:
+        return _named(inspect_session(found, wishes, progress), source)
+    except SessionError as error:
+        raise _for_any_source(error, found, source) from error
 
 
 def read_breakdown(source: str | None, wishes: Wishes, progress: Callable[[int, int], None] | None = None) -> Breakdown:
@@ -82,17 +86,38 @@ def read_breakdown(source: str | None, wishes: Wishes, progress: Callable[[int, 
 
 
 def find_request(source: str, wishes: Wishes) -> Request | None:
-    """The request body that a source holds: standard input, a captured request, a file. `None`: a session, or nothing readable.
+    """The request body that a source holds: standard input, a pipe, a captured request, a file. `None`: a session, or nothing
+    readable.
 
     Raises `InputError` for what is not there.
     """
-    if source == STDIN:
-        return Request(sys.stdin.buffer.read(), wishes)
+    found = _open(source, wishes)
+    return found if isinstance(found, Request) else None
+
+
+def _open(source: str, wishes: Wishes) -> Request | Path:
+    """The request in a source, else the path of what may be a session, which is a copy where it can be read only once."""
     path = Path(source)
-    if path.is_dir():
+    if source == STDIN:
+        path = keep_stream(standard_input())
+    elif path.is_dir():
         return _captured(path, wishes)
-    body = _request_in(path)
-    return Request(body, wishes) if body is not None else None
+    elif path.is_fifo():
+        with path.open("rb") as pipe:
+            path = keep_stream(pipe)
+    body = _request_in(path, surely=wishes.dialect is not None)
+    return Request(body, wishes) if body is not None else path
+
+
+def _for_any_source(error: SessionError, path: Path, source: str) -> SessionError:
+    """An error of a session's reader for somebody who may have meant a request."""
+    if error.code not in ("unknown_session", "empty_session", "unreadable_session"):
+        return error
+    name = "Standard input" if source == STDIN else source
+    body = (
+        "A request body is one JSON object with `messages`, `input` or `contents`; --dialect names any other's shape."
+    )
+    return SessionError(error.message.replace(str(path), name), hint=f"{error.hint} {body}", code=error.code)
 
 
 def named(breakdown: Breakdown, source: str) -> Breakdown:
@@ -179,27 +204,57 @@ def _usage(answer: bytes | None, shape: str) -> Usage | None:
     return reader.close().usage
 
 
-def _request_in(path: Path) -> bytes | None:
-    """The request body in a JSON file, or below `request` in a case file; `None` if the file holds something else."""
-    from ullage.core.accounting import guess_shape
+def _request_in(path: Path, *, surely: bool) -> bytes | None:
+    """The request body in a file, or below `request` in a case file; `None` if the file holds something else.
 
+    Legal is what is legal on the wire (design, section 11). `surely`: the caller says that it is a request.
+    """
     try:
-        data = path.read_bytes()
-        value: Any = msgspec.json.decode(data) if data.lstrip()[:1] == b"{" else None
+        with path.open("rb") as file:
+            if not surely and _is_lines(file):
+                return None
+            data = file.read()
     except FileNotFoundError:
         raise InputError(
             f"There is no file {path}.",
             hint="Give a session file, a request body, a folder with request.json, or nothing for the newest live call.",
             code="not_found",
         ) from None
-    except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
-        return None  # not one JSON document: a session file tells better what is wrong with it
-    if not isinstance(value, dict):
+    except OSError:
+        return None  # the reader of sessions says what is wrong
+    if _has_shape(data):
+        return data
+    inner = _below_request(data)
+    if inner is not None and (surely or _has_shape(inner)):
+        return inner
+    return data if surely else None
+
+
+def _is_lines(file: BinaryIO) -> bool:
+    """Whether a file is JSON Lines, told by its first ones: such a file may be large, and no request is."""
+    first = file.readline()
+    several = any(line.strip() for line in file) and isinstance(decode(first), dict)
+    file.seek(0)
+    return several
+
+
+def _has_shape(data: bytes) -> bool:
+    from ullage.core.accounting import guess_shape
+
+    try:
+        return guess_shape(data) is not None
+    except RequestError:
+        return False  # no JSON object
+
+
+def _below_request(data: bytes) -> bytes | None:
+    """The object below `request`, as its very bytes: what is sent on must not be written anew."""
+    start = len(BOM) if data.startswith(BOM) else 0
+    try:
+        found = find_member(members(data, start), "request")
+    except (msgspec.DecodeError, RequestError, RecursionError):
         return None
-    if isinstance(value.get("request"), dict):
-        # Its very bytes: what is sent on must not be written anew.
-        data = bytes(msgspec.json.decode(data, type=dict[str, msgspec.Raw])["request"])
-    return data if guess_shape(data) is not None else None
+    return data[found.value : found.end] if found is not None and data.startswith(b"{", found.value) else None
 
 
 def _meta(path: Path) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def inspect_session(path: Path, wishes: Wishes, progress: Callable[[int, int], N
 
 def _meter(session: Session, wishes: Wishes, call: Call | None) -> Meter:
     return wishes.preferences.meter(
-        dialect=wishes.dialect or (call.dialect if call else None),
+        dialect=call.dialect if call else None,
         provider=wishes.provider or (call.provider if call else None),
         model=wishes.model or (call.model if call else None),
         client=session.client,

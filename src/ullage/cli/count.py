@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ullage.core.errors import CallError, InputError, UllageError
+from ullage.core.wire.jsontext import decode
 
 from .context_input import Request, Wishes
-from .output import print_json
+from .inputs import lines_of_input, read_input
+from .output import print_json, print_json_line
 from .preferences import Preferences, estimator_option, load_preferences
 from .records import json_option, print_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
-
     from ullage.core.accounting import Breakdown
 
 TEXT_SHAPE = "tokenize-text"
@@ -56,7 +53,7 @@ def command(
             raise CallError(f"{what} and --batch exclude each other.", hint="Give one of them.")
         _count_batch(batch, load_preferences(estimator=estimator))
         return 0
-    body, preferences = _read(file), load_preferences(estimator=estimator)
+    body, preferences = read_input(file), load_preferences(estimator=estimator)
     breakdown = count_request(body, api=dialect, provider=provider, model=model, preferences=preferences)
     if exact:
         wishes = Wishes(dialect=dialect, provider=provider, model=model, preferences=preferences)
@@ -90,15 +87,9 @@ def count_request(
     body: bytes, *, api: str | None, provider: str | None, model: str | None, preferences: Preferences = BY_DEFAULT
 ) -> Breakdown:
     """Estimates one request body of the shape `api`. Raises `InputError` or `CallError`."""
-    from ullage.core.accounting import account, guess_shape, read_payload
+    from ullage.core.accounting import account, read_payload
 
-    shape = api or guess_shape(body)
-    if shape is None:
-        raise InputError(
-            "This JSON object is no request that any dialect would send.",
-            hint="Give a request body with `messages`, `input` or `contents`, or name the --dialect.",
-            code="unknown_shape",
-        )
+    shape = Request(body, Wishes(dialect=api)).shape
     payload = read_payload(body, shape)
     meter = preferences.meter(dialect=shape, provider=provider, model=model or payload.model, client=None)
     return account(payload.context, meter, options=payload.options)
@@ -109,22 +100,19 @@ def count_text(
 ) -> dict[str, Any]:
     """Estimates a bare text by the model's vocabulary or ratio, without anything around it."""
     amount = preferences.meter(dialect=None, provider=provider, model=model, client=None).rule.prose(text)
-    return {**_figures(amount.tokens, amount.low, amount.high, amount.method), "sections": []}
+    figures = _figures(amount.tokens, amount.low, amount.high, amount.method)
+    return {**figures, "sections": [{"id": "text", "title": "Text", "chars": len(text), **figures}]}
 
 
 def count_line(line: bytes, preferences: Preferences = BY_DEFAULT) -> dict[str, Any]:
     """The answer to one line of a batch; whatever is wrong with it becomes its `error`."""
-    import msgspec
-
     try:
-        row = msgspec.json.decode(line)
+        row = decode(line)
         if not isinstance(row, dict):
             raise InputError("The line is no JSON object.")
         return _count_row(row, preferences)
     except UllageError as error:
         return {"error": error.message}
-    except (msgspec.MsgspecError, RecursionError) as error:
-        return {"error": f"The line is not JSON: {error}"}
     except Exception as error:  # noqa: BLE001 - one odd line must not end a batch of thousands
         return {"error": f"{type(error).__name__}: {error}"}
 
@@ -144,31 +132,29 @@ def _count_row(row: dict[str, Any], preferences: Preferences) -> dict[str, Any]:
         return count_text(text, provider=provider, model=model, preferences=preferences)
     body = msgspec.json.encode(payload)
     breakdown = count_request(body, api=api, provider=provider, model=model, preferences=preferences)
-    return answer(_net_tool(breakdown) if kind == "tool-delta" else breakdown)
+    return answer(_net_tools(breakdown) if kind == "tool-delta" else breakdown)
 
 
-def _net_tool(breakdown: Breakdown) -> Breakdown:
+def _net_tools(breakdown: Breakdown) -> Breakdown:
     """The tools of a request without what comes once, which is what a difference of two counts leaves."""
     from msgspec.structs import replace
 
-    from ullage.core.accounting import Total
     from ullage.core.accounting.sections import TOOL_BLOCK
 
-    items = [
-        item
-        for section in breakdown.sections
-        if section.id == "tools"
-        for item in section.items
-        if item.name != TOOL_BLOCK
-    ]
-    total = Total(
+    whole = next((section for section in breakdown.sections if section.id == "tools"), None)
+    if whole is None:
+        raise InputError("The payload has no tools.")
+    items = tuple(item for item in whole.items if item.name != TOOL_BLOCK)
+    tools = replace(
+        whole,
         tokens=sum(item.tokens for item in items),
         low=sum(item.low for item in items),
         high=sum(item.high for item in items),
-        kind="estimate",
-        method=breakdown.total.method,
+        chars=sum(item.chars for item in items),
+        items=items,
     )
-    return replace(breakdown, total=total, sections=())
+    total = replace(breakdown.total, tokens=tools.tokens, low=tools.low, high=tools.high)
+    return replace(breakdown, total=total, sections=(tools,))
 
 
 def answer(breakdown: Breakdown) -> dict[str, Any]:
@@ -187,37 +173,9 @@ def _figures(tokens: int, low: int, high: int, method: str) -> dict[str, Any]:
 
 
 def _count_batch(source: str, preferences: Preferences) -> None:
-    import msgspec
-
-    out = sys.stdout.buffer
-    for line in _lines(source):
+    for line in lines_of_input(source):
         if line.strip():
-            out.write(msgspec.json.encode(count_line(line, preferences)) + b"\n")
-    out.flush()
-
-
-def _lines(source: str) -> Iterator[bytes]:
-    if source == "-":
-        yield from sys.stdin.buffer
-        return
-    with _open(Path(source)) as file:
-        yield from file
-
-
-def _read(file: str | None) -> bytes:
-    if file is None or file == "-":
-        return sys.stdin.buffer.read()
-    with _open(Path(file)) as opened:
-        return opened.read()
-
-
-def _open(path: Path) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {error.strerror or error}.", hint="Give a file that is there.", code="not_found"
-        ) from error
+            print_json_line(count_line(line, preferences))
 
 
 def _sentence(breakdown: Breakdown) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from .output import is_terminal
 from .records import printable
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def run_online(settings: Settings, root: str, work: Callable[[UpstreamClient], C
 @contextmanager
 def progress_bar(steps: int, label: str) -> Iterator[Callable[[], None]]:
     """A bar on standard error, moved by a step with each call; nothing where no one looks."""
-    if not sys.stderr.isatty() or steps < 2:
+    if not is_terminal(sys.stderr) or steps < 2:
         yield lambda: None
         return
     with click.progressbar(length=steps, label=label, file=sys.stderr) as bar:

@@ -11,7 +11,7 @@ from ullage.core.errors import CallError, InputError
 
 from .exact import isolation_lines, isolation_report, needed_model
 from .online import progress_bar, run_online, say
-from .output import print_json
+from .output import is_terminal, print_json
 from .records import json_option, print_lines, printable
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _state(plan: ProbePlan, job: Job) -> None:
 
 def _ask_leave() -> None:
     """Goes on only with a yes. Raises `CallError` where nobody can give one."""
-    if not sys.stdin.isatty():
+    if not is_terminal(sys.stdin):
         raise CallError("A probe costs money, and nobody is there to allow it.", hint="Add --yes.", code="not_allowed")
     click.confirm("Send them?", abort=True, err=True)
 

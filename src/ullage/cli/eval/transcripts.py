@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ullage.cli.output import print_json
+from ullage.cli.output import is_terminal, print_json
 from ullage.cli.records import json_option
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def command(paths: tuple[Path, ...], min_calls: int, as_json: bool) -> int:
 
     found = find_files(paths)
     with click.progressbar(
-        found.paths, label="reading sessions", file=sys.stderr, hidden=not sys.stderr.isatty()
+        found.paths, label="reading sessions", file=sys.stderr, hidden=not is_terminal(sys.stderr)
     ) as files:
         evaluation = evaluate(files, min_calls=min_calls, skipped=found.skipped)
     if as_json:
