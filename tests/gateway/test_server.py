@@ -6,6 +6,7 @@ Run on both event loops (conftest.py).
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from pathlib import Path
 
@@ -252,6 +253,23 @@ async def test_a_client_that_leaves_after_a_large_body_cancels_the_call_too(
         connection.send(compose(CHAT, body))
         await connection.reader.readuntil(b"data: ")
     await become(lambda: fake.requests[0].cancelled)
+
+
+async def test_a_client_that_leaves_with_more_requests_waiting_is_no_error(gateway: Daemon, fake: FakeProvider) -> None:
+    faults: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: faults.append(context))
+    for fault in (Fault(stall_after=200), Fault(delay_ms=10_000), Fault(pause_ms=20)):
+        fake.script.add(Rule(fault=fault, times=1))
+        asked = fake.requests.total
+        async with connect(gateway) as connection:
+            connection.send(compose(CHAT, STREAM) * 3)
+            await become(lambda asked=asked: fake.requests.total > asked)
+            await asyncio.sleep(0.05)
+        await become(lambda: fake.requests[-1].cancelled and gateway.connections == 0)
+    assert await asyncio.to_thread(gateway.engine.flush)
+    assert [call.outcome for call in gateway.store.calls()] == ["left"] * 3
+    gc.collect()
+    assert not faults
 
 
 async def test_line_ends_between_requests_do_not_keep_a_connection_for_ever(fake: FakeProvider, tmp_path: Path) -> None:

@@ -54,7 +54,11 @@ class GatewayProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self.pipeline.clear()
         super().connection_lost(exc)
+        if self._answering is not None:  # uvicorn tells the newest request alone
+            self._answering.disconnected = True
+            self._answering.message_event.set()
         if self.on_leave is not None:
             self.on_leave()
 
