@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -198,6 +199,14 @@ def test_a_page_and_the_data_can_be_had_in_one_go(capsys: Screen, tmp_path: Path
     assert status == 0
     assert msgspec.json.decode(out)["insights"]["growth"]["calls"]
     assert page.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names of files are bytes on POSIX alone")
+def test_a_file_whose_name_is_no_text_is_read_all_the_same(capsys: Screen, tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"session-\xff.jsonl")
+    path.write_bytes(SESSION.read_bytes())
+    assert data_of(capsys, path)["source"].endswith("session-\ufffd.jsonl")
+    assert call(capsys, path, "--html", tmp_path / "page.html")[0] == 0
 
 
 def test_a_page_that_cannot_be_written_ends_with_a_sentence(capsys: Screen, tmp_path: Path) -> None:

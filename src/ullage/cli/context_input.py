@@ -121,8 +121,10 @@ def _for_any_source(error: SessionError, path: Path, source: str) -> SessionErro
 
 
 def named(breakdown: Breakdown, source: str) -> Breakdown:
-    """The breakdown with where it came from, if it does not say so itself."""
-    return msgspec.structs.replace(breakdown, source=breakdown.source or source)
+    """The breakdown with where it came from, if it does not say so itself. A file's name may be no text in any encoding."""
+    from ullage.core.tokens.surrogates import replace_lone_surrogates
+
+    return msgspec.structs.replace(breakdown, source=breakdown.source or replace_lone_surrogates(source))
 
 
 def _named(inspection: Inspection, source: str) -> Inspection:

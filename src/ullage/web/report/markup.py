@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ullage.core.accounting.screen import safe
+from ullage.core.tokens.surrogates import replace_lone_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,10 +56,30 @@ def document(*children: Child) -> str:
 
 def embedded_json(identity: str, value: object) -> Markup:
     """Data for programs that read the page. No text in it can end the element or begin another."""
-    text = msgspec.json.encode(value, enc_hook=str).decode()
+    text = _json(value)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(f'<script type="application/json" id="{html.escape(identity)}">{text}</script>')
+
+
+def _json(value: object) -> str:
+    """The value as JSON; a name that no encoder takes (a file system has such) with U+FFFD in it."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_encodable(value)).decode()
+
+
+def _encodable(value: object) -> object:
+    match value:
+        case str():
+            return replace_lone_surrogates(value)
+        case dict():
+            return {_encodable(key): _encodable(member) for key, member in value.items()}
+        case list() | tuple():
+            return [_encodable(member) for member in value]
+        case _:
+            return value
 
 
 def _child(child: Child | Iterable[Child]) -> str:
