@@ -39,8 +39,8 @@ TABLES_INTRODUCTION = """
 ## Tables
 
 These have names of your own, or are lists, so no variable sets them. Members of the same name in the project's file replace those
-of the user's file; its rules come after the user's. How they are used is told in [how to count by ratios of your
-own](../how-to/ratios.md).
+of the user's file; its rules come after the user's. How they are used is told in [how to count by denominators of your
+own](../how-to/denominators.md).
 """
 
 

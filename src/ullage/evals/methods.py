@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.core.accounting import grown
-from ullage.core.accounting.heuristics import resolve_ratios
+from ullage.core.accounting.heuristics import resolve_denominators
 from ullage.core.calibration import METHOD, TUNING, GrowthState, Key, Trap, expect, find_trap, learn, start_growth
 from ullage.core.profiles import find_family, reasoning_retention
 from ullage.core.profiles.heuristics import NO_HEURISTICS
@@ -82,8 +82,8 @@ def text_estimate(method: str, call: CallFigures) -> float:
 
 def session_denominator(provider: str, model: str, dialect: str | None) -> float:
     """Characters a token of session text, as the seed divides them (accounting specification, section 4.1)."""
-    ratios = resolve_ratios(SEED_ESTIMATOR, NO_HEURISTICS, provider=provider, model=model, dialect=dialect)
-    return ratios.session_denominator
+    denominators = resolve_denominators(SEED_ESTIMATOR, NO_HEURISTICS, provider=provider, model=model, dialect=dialect)
+    return denominators.session_denominator
 
 
 def fit_constant(method: str, calls: Sequence[CallFigures]) -> float:

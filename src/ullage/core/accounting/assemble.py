@@ -88,8 +88,8 @@ def compose(
     details: Details | None = None,
 ) -> Breakdown:
     """Sections from entries, the total, and the gap between them. Without a total, the sum of the sections is it."""
-    if meter.ratio_rule is not None:
-        entries = settle(entries, meter.ratio_rule)
+    if meter.inspector_rule is not None:
+        entries = settle(entries, meter.inspector_rule)
     sections = make_sections(entry for entry in entries if _is_shown(entry))
     tokens = sum(section.tokens for section in sections)
     if total is None:
@@ -107,7 +107,7 @@ def compose(
         dialect=meter.dialect,
         provider=meter.provider,
         model=meter.model,
-        heuristic=meter.ratio_rule.described() if meter.ratio_rule is not None else None,
+        heuristic=meter.inspector_rule.described() if meter.inspector_rule is not None else None,
         details=details,
     )
 

@@ -55,7 +55,7 @@ class Notice(Struct, frozen=True, kw_only=True):
 
 
 class Heuristic(Struct, frozen=True, kw_only=True):
-    """The ratios that made an inspector's numbers. `source` is the patch that had the last word: a built-in row's label,
+    """The denominators that made an inspector's numbers. `source` is the patch that had the last word: a built-in row's label,
     `defaults`, `profile:NAME` or a rule's label; `tools` is how tool definitions were counted, by a denominator or, if that is
     `None`, by a formula of its own."""
 

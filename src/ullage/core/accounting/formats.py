@@ -34,7 +34,7 @@ def chars_text(chars: int) -> str:
     return f"{compact_number(chars)} ch"
 
 
-def ratios_text(heuristic: Heuristic) -> str:
+def heuristic_text(heuristic: Heuristic) -> str:
     """`counts ch ÷ 3.8 · session ÷ 3.5 · tools ÷ 3.3 (label)`: only what differs from the first, and who had the last word."""
     text = heuristic.text_denominator
     parts = [f"counts ch ÷ {text:g}"]

@@ -160,7 +160,7 @@ def _count_text(text: str, meter: Meter, section: str) -> Amount:
 
 def _measure_call(part: Part, meter: Meter) -> Entry:
     name = part.name or ""
-    if meter.ratio_rule is not None:
+    if meter.inspector_rule is not None:
         written = call_json(part)
         amount, chars = meter.rule.speech(written), len(written)
     else:

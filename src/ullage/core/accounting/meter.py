@@ -8,7 +8,7 @@ from ullage.core.profiles import Retention, find_family, reasoning_retention
 from ullage.core.profiles.heuristics import NO_HEURISTICS
 from ullage.core.tokens import get_estimator
 
-from .heuristics import RatioRule, is_inspector, make_ratio_rule
+from .heuristics import InspectorRule, is_inspector, make_inspector_rule
 from .tool_shapes import tool_payload
 from .wire_rule import WireRule
 from .wrapper_rule import WrapperRule
@@ -27,7 +27,7 @@ _VERSION = 1
 class Meter:
     """What decides a measure, resolved once. `key` names all of it, for caches and stored numbers.
 
-    `ratio_rule` is the rule if characters are divided, else `None`.
+    `inspector_rule` is the rule if characters are divided, else `None`.
     """
 
     __slots__ = (
@@ -36,10 +36,10 @@ class Meter:
         "estimator",
         "family",
         "growth",
+        "inspector_rule",
         "key",
         "model",
         "provider",
-        "ratio_rule",
         "retention",
         "rule",
     )
@@ -62,13 +62,13 @@ class Meter:
         self.estimator = get_estimator(estimator).name
         self.growth: Growth = family.growth
         self.retention: Retention = reasoning_retention(provider, model)
-        self.ratio_rule: RatioRule | None = None
+        self.inspector_rule: InspectorRule | None = None
         if is_inspector(self.estimator):
-            self.ratio_rule = make_ratio_rule(
+            self.inspector_rule = make_inspector_rule(
                 self.estimator, heuristics, provider=provider, model=model, dialect=dialect
             )
-        self.rule: Rule = self.ratio_rule or self._rule_of(family)
-        self.family = family.id if self.ratio_rule is None else self.ratio_rule.family
+        self.rule: Rule = self.inspector_rule or self._rule_of(family)
+        self.family = family.id if self.inspector_rule is None else self.inspector_rule.family
         self.key = f"{self.estimator}/{_VERSION}/{self._rule_key()}/{dialect or ''}/{client or ''}"
 
     @property
@@ -82,16 +82,16 @@ class Meter:
 
     def tool_chars(self, spec: ToolSpec) -> int:
         """Code points of one tool definition as it is counted."""
-        if self.ratio_rule is not None:
-            return len(self.ratio_rule.numerator.text(spec))
+        if self.inspector_rule is not None:
+            return len(self.inspector_rule.numerator.text(spec))
         return len(tool_payload(spec, self.dialect))
 
     def _rule_of(self, family: Family) -> Rule:
         return WireRule(family) if self.counts_the_wire else WrapperRule(get_estimator(self.estimator))
 
     def _rule_key(self) -> str:
-        if self.ratio_rule is not None:
-            return self.ratio_rule.key
+        if self.inspector_rule is not None:
+            return self.inspector_rule.key
         return self.family if self.counts_the_wire else ""
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from ullage.core.profiles import FAMILIES
 
 from .counted import PREFLIGHT
-from .formats import Style, chars_text, compact_number, ratios_text, share_text, tokens_text, total_share_text
+from .formats import Style, chars_text, compact_number, heuristic_text, share_text, tokens_text, total_share_text
 from .screen import Paint, Painter, cut, pad, safe, spread, width_of
 from .sections import HARNESS, TOOL_BLOCK, section_kind
 from .source_line import source_text
@@ -96,7 +96,7 @@ def _fitted(facts: Sequence[str], columns: int) -> Iterator[str]:
 def _method_hint(breakdown: Breakdown) -> str:
     """How everything was counted, said once."""
     if breakdown.heuristic is not None:
-        return ratios_text(breakdown.heuristic)
+        return heuristic_text(breakdown.heuristic)
     label = next((family.label for family in FAMILIES if family.id == breakdown.family), breakdown.family)
     return f"{breakdown.estimator}: {label}"
 

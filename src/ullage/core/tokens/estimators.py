@@ -36,7 +36,7 @@ class CharsEstimator:
         return -(-utf16_units(text) // _CHARS_PER_TOKEN)
 
 
-class RatioEstimator:
+class CodePointEstimator:
     """Code points over four, rounded up: the inspector's fallback (accounting specification, section 4)."""
 
     def __init__(self, name: str) -> None:
@@ -61,8 +61,8 @@ _BY_NAME: dict[str, Estimator] = {
     "wire-v1": VocabularyEstimator("wire-v1", "o200k_base"),
     "o200k-base-v1": VocabularyEstimator("o200k-base-v1", "o200k_base"),
     "chars-v1": CharsEstimator(),
-    "inspector-v2": RatioEstimator("inspector-v2"),
-    "inspector-v1": RatioEstimator("inspector-v1"),
+    "inspector-v2": CodePointEstimator("inspector-v2"),
+    "inspector-v1": CodePointEstimator("inspector-v1"),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ullage.core.accounting.heuristics import Ratios, resolve_ratios
+from ullage.core.accounting.heuristics import Denominators, resolve_denominators
 from ullage.core.profiles.heuristics import NO_HEURISTICS, Defaults, Heuristics, Match, Profile, Rule
 
 OPUS = ("anthropic", "claude-opus-4-8", "anthropic")
@@ -13,21 +13,26 @@ OLLAMA = ("ollama", "llama-4", "llama-local-api")
 Who = tuple[str | None, str | None, str | None]
 
 
-def ratios_of(who: Who, heuristics: Heuristics = NO_HEURISTICS, estimator: str = "inspector-v2") -> Ratios:
+def resolved(who: Who, heuristics: Heuristics = NO_HEURISTICS, estimator: str = "inspector-v2") -> Denominators:
     provider, model, dialect = who
-    return resolve_ratios(estimator, heuristics, provider=provider, model=model, dialect=dialect)
+    return resolve_denominators(estimator, heuristics, provider=provider, model=model, dialect=dialect)
 
 
 def numbers_of(who: Who, estimator: str = "inspector-v2") -> tuple[float, float, str, float]:
-    ratios = ratios_of(who, estimator=estimator)
-    return ratios.text_denominator, ratios.session_denominator, ratios.tool_numerator, ratios.tool_denominator
+    denominators = resolved(who, estimator=estimator)
+    return (
+        denominators.text_denominator,
+        denominators.session_denominator,
+        denominators.tool_numerator,
+        denominators.tool_denominator,
+    )
 
 
 def test_without_a_model_and_settings_everything_is_four() -> None:
-    ratios = ratios_of(NOBODY)
-    assert ratios == Ratios(label="fallback chars/4", source="fallback")
+    denominators = resolved(NOBODY)
+    assert denominators == Denominators(label="fallback chars/4", source="fallback")
     assert numbers_of(NOBODY) == (4, 4, "openai-responses", 4)
-    assert not ratios.known
+    assert not denominators.known
 
 
 @pytest.mark.parametrize(
@@ -95,7 +100,7 @@ def test_the_table_of_the_seed(who: Who, expected: tuple[float, float, str, floa
 def test_the_newer_table_knows_route_wire_and_tokenizer_apart(
     who: Who, label: str, expected: tuple[float, float, str, float]
 ) -> None:
-    assert ratios_of(who).label == label
+    assert resolved(who).label == label
     assert numbers_of(who) == expected
 
 
@@ -140,8 +145,12 @@ def test_a_counted_tokenizer_is_known_by_its_published_ids_on_any_route(
     label: str, text: float, session: float, ids: str
 ) -> None:
     for model in ids.split():
-        ratios = ratios_of(("relay", model, "openai-chat"))
-        assert (ratios.label, ratios.text_denominator, ratios.session_denominator) == (label, text, session), model
+        denominators = resolved(("relay", model, "openai-chat"))
+        assert (denominators.label, denominators.text_denominator, denominators.session_denominator) == (
+            label,
+            text,
+            session,
+        ), model
 
 
 MOVING = """
@@ -156,14 +165,14 @@ UNCOUNTED = """
 
 def test_an_alias_that_moves_and_a_variant_that_nobody_counted_are_the_fallback() -> None:
     for model in (MOVING + UNCOUNTED).split():
-        assert ratios_of(("relay", model, "openai-chat")).label == "fallback chars/4", model
+        assert resolved(("relay", model, "openai-chat")).label == "fallback chars/4", model
 
 
 @pytest.mark.parametrize(
     "model", ["~google/gemini-flash-latest", "google/gemini-2.5-pro-preview-05-06", "gemini-3-flash"]
 )
 def test_a_gemini_that_nobody_counted_is_the_generic_one(model: str) -> None:
-    assert ratios_of(("relay", model, "openai-chat")).label == "Gemini/Vertex heuristic"
+    assert resolved(("relay", model, "openai-chat")).label == "Gemini/Vertex heuristic"
 
 
 NINE = Heuristics(defaults=Defaults(text_denominator=9))
@@ -173,13 +182,13 @@ NINE = Heuristics(defaults=Defaults(text_denominator=9))
     ("who", "text"), [(OPUS, 2.6), (NOBODY, 9), (OLLAMA, 9), (("kimi-coding", "kimi-latest", "anthropic"), 9)]
 )
 def test_defaults_count_where_no_built_in_row_does(who: Who, text: float) -> None:
-    assert ratios_of(who, NINE).text_denominator == text
+    assert resolved(who, NINE).text_denominator == text
 
 
 def test_defaults_that_had_the_last_word_are_named() -> None:
-    assert ratios_of(NOBODY, NINE).source == "defaults"
-    assert ratios_of(OPUS, NINE).source == "Claude 4.7+ heuristic"
-    assert ratios_of(("kimi-coding", "kimi-latest", "anthropic"), NINE).source == "built-in"
+    assert resolved(NOBODY, NINE).source == "defaults"
+    assert resolved(OPUS, NINE).source == "Claude 4.7+ heuristic"
+    assert resolved(("kimi-coding", "kimi-latest", "anthropic"), NINE).source == "built-in"
 
 
 def test_the_last_rule_that_fits_wins_and_leaves_what_it_does_not_set() -> None:
@@ -188,9 +197,9 @@ def test_the_last_rule_that_fits_wins_and_leaves_what_it_does_not_set() -> None:
         Rule(match=Match(model="claude-*"), text_denominator=8, label="second"),
         Rule(match=Match(provider="nomatch"), text_denominator=99, label="never"),
     )
-    ratios = ratios_of(OPUS, Heuristics(rules=rules))
-    assert (ratios.text_denominator, ratios.label, ratios.source) == (8, "second", "second")
-    assert (ratios.session_denominator, ratios.tool_numerator) == (2.6, "anthropic")
+    denominators = resolved(OPUS, Heuristics(rules=rules))
+    assert (denominators.text_denominator, denominators.label, denominators.source) == (8, "second", "second")
+    assert (denominators.session_denominator, denominators.tool_numerator) == (2.6, "anthropic")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +220,7 @@ def test_the_last_rule_that_fits_wins_and_leaves_what_it_does_not_set() -> None:
 )
 def test_all_patterns_of_a_rule_must_fit_and_none_fits_everyone(match: Match, text: float) -> None:
     rules = Heuristics(rules=(Rule(match=match, text_denominator=7),))
-    assert ratios_of(OPUS, rules).text_denominator == text
+    assert resolved(OPUS, rules).text_denominator == text
 
 
 @pytest.mark.parametrize(
@@ -228,37 +237,37 @@ def test_all_patterns_of_a_rule_must_fit_and_none_fits_everyone(match: Match, te
 )
 def test_a_rule_may_name_a_dialect_as_pi_does(who: Who, api: str) -> None:
     rules = Heuristics(rules=(Rule(match=Match(api=api), text_denominator=7),))
-    assert ratios_of(who, rules).text_denominator == 7
+    assert resolved(who, rules).text_denominator == 7
 
 
 def test_a_profile_comes_in_by_the_defaults_or_by_a_rule() -> None:
     profiles = {"tight": Profile(text_denominator=5, label="tight profile"), "wide": Profile(text_denominator=6)}
-    by_default = ratios_of(NOBODY, Heuristics(profiles=profiles, defaults=Defaults(profile="tight")))
+    by_default = resolved(NOBODY, Heuristics(profiles=profiles, defaults=Defaults(profile="tight")))
     assert (by_default.text_denominator, by_default.label, by_default.source) == (5, "tight profile", "profile:tight")
     rule = Rule(match=Match(provider="anthropic"), profile="wide")
-    by_rule = ratios_of(OPUS, Heuristics(profiles=profiles, rules=(rule,)))
+    by_rule = resolved(OPUS, Heuristics(profiles=profiles, rules=(rule,)))
     assert (by_rule.text_denominator, by_rule.source) == (6, "profile:wide")
 
 
 def test_a_rule_wins_over_its_own_profile() -> None:
     profiles = {"wide": Profile(text_denominator=6, session_denominator=6)}
     rule = Rule(profile="wide", text_denominator=5)
-    ratios = ratios_of(OPUS, Heuristics(profiles=profiles, rules=(rule,)))
-    assert (ratios.text_denominator, ratios.session_denominator, ratios.source) == (5, 6, "rule:wide")
+    denominators = resolved(OPUS, Heuristics(profiles=profiles, rules=(rule,)))
+    assert (denominators.text_denominator, denominators.session_denominator, denominators.source) == (5, 6, "rule:wide")
 
 
 def test_a_patch_without_a_label_keeps_the_one_before() -> None:
     profiles = {"quiet": Profile(text_denominator=5)}
     rules = (Rule(match=Match(provider="anthropic"), profile="quiet"),)
-    assert ratios_of(OPUS, Heuristics(profiles=profiles, rules=rules)).label == "Claude 4.7+ heuristic"
+    assert resolved(OPUS, Heuristics(profiles=profiles, rules=rules)).label == "Claude 4.7+ heuristic"
 
 
 def test_a_rule_that_sets_nothing_has_no_say() -> None:
     rules = (Rule(match=Match(provider="anthropic")), Rule(profile="not there"))
-    assert ratios_of(OPUS, Heuristics(rules=rules)).source == "Claude 4.7+ heuristic"
+    assert resolved(OPUS, Heuristics(rules=rules)).source == "Claude 4.7+ heuristic"
 
 
 def test_a_built_in_row_cannot_be_taken_away_but_shadowed() -> None:
     shadow = Rule(match=Match(provider="anthropic"), text_denominator=4, session_denominator=4, label="flat")
-    ratios = ratios_of(OPUS, Heuristics(rules=(shadow,)))
-    assert (ratios.text_denominator, ratios.session_denominator, ratios.label) == (4, 4, "flat")
+    denominators = resolved(OPUS, Heuristics(rules=(shadow,)))
+    assert (denominators.text_denominator, denominators.session_denominator, denominators.label) == (4, 4, "flat")

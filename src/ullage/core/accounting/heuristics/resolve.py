@@ -35,7 +35,7 @@ _API_NAMES_BY_PROVIDER = (
 )
 
 
-class Ratios(Struct, frozen=True, kw_only=True):
+class Denominators(Struct, frozen=True, kw_only=True):
     """What counts for one model: characters in a token by kind of text, and how tools are written out.
 
     `source` is the patch that had the last word: a built-in label, `defaults`, `profile:NAME`, or a rule's label.
@@ -54,17 +54,17 @@ class Ratios(Struct, frozen=True, kw_only=True):
         return self.label != FALLBACK_LABEL or (self.text_denominator, self.session_denominator) != (4, 4)
 
 
-def resolve_ratios(
+def resolve_denominators(
     estimator: str, heuristics: Heuristics, *, provider: str | None, model: str | None, dialect: str | None
-) -> Ratios:
+) -> Denominators:
     """Fallback, the profile of the defaults, the defaults, the built-in rows, then every rule that fits, in order.
 
     Each layer overrides only the fields that it sets; one without a label leaves the label.
     """
-    ratios = Ratios()
+    denominators = Denominators()
     for source, patch in _patches(estimator, heuristics, provider or "", model or "", dialect):
-        ratios = _patched(ratios, patch, source)
-    return ratios
+        denominators = _patched(denominators, patch, source)
+    return denominators
 
 
 def _patches(
@@ -83,13 +83,13 @@ def _patches(
             yield rule.label or (f"rule:{rule.profile}" if rule.profile else "custom rule"), rule
 
 
-def _patched(ratios: Ratios, patch: Profile, source: str) -> Ratios:
+def _patched(denominators: Denominators, patch: Profile, source: str) -> Denominators:
     fields = ("label", "text_denominator", "session_denominator", "tool_denominator", "tool_numerator")
     said = {name: value for name in fields if (value := getattr(patch, name)) is not None}
     if not said:
-        return ratios
-    kept = {name: getattr(ratios, name) for name in fields}
-    return Ratios(**{**kept, **said}, source=source)
+        return denominators
+    kept = {name: getattr(denominators, name) for name in fields}
+    return Denominators(**{**kept, **said}, source=source)
 
 
 def _profile_of(defaults: Defaults) -> Profile:

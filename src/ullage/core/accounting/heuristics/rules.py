@@ -1,12 +1,12 @@
-"""The ratio rule of an inspector for one model, with what a user and a project have set about it."""
+"""The rule of an inspector for one model, with what a user and a project have set about it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .inspector_rule import InspectorRule
 from .numerators import find_numerator
-from .ratio_rule import RatioRule
-from .resolve import TABLES, resolve_ratios
+from .resolve import TABLES, resolve_denominators
 
 if TYPE_CHECKING:
     from ullage.core.profiles.heuristics import Heuristics
@@ -20,12 +20,15 @@ def is_inspector(estimator: str) -> bool:
     return estimator in TABLES
 
 
-def make_ratio_rule(
+def make_inspector_rule(
     estimator: str, heuristics: Heuristics, *, provider: str | None, model: str | None, dialect: str | None
-) -> RatioRule:
+) -> InspectorRule:
     """The rule that counts for a model on a dialect; each may be unknown."""
-    ratios = resolve_ratios(estimator, heuristics, provider=provider, model=model, dialect=dialect)
+    denominators = resolve_denominators(estimator, heuristics, provider=provider, model=model, dialect=dialect)
     numerator = find_numerator(
-        ratios.tool_numerator, ratios.tool_denominator, heuristics.tool_shapes, cookbook=_COOKBOOK[estimator]
+        denominators.tool_numerator,
+        denominators.tool_denominator,
+        heuristics.tool_shapes,
+        cookbook=_COOKBOOK[estimator],
     )
-    return RatioRule(ratios, numerator)
+    return InspectorRule(denominators, numerator)

@@ -13,29 +13,29 @@ from msgspec.structs import replace
 
 from ullage.core.accounting.sections import TOOL_BLOCK
 
-from .ratio_rule import estimated
+from .inspector_rule import estimated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ullage.core.accounting.measure import Entry
 
-    from .ratio_rule import RatioRule
+    from .inspector_rule import InspectorRule
 
 _BY_TEXT = ("system",)
 _BY_SESSION = ("messages", "tool_outputs", "thinking_summaries")
 
 
-def settle(entries: Sequence[Entry], rule: RatioRule) -> list[Entry]:
+def settle(entries: Sequence[Entry], rule: InspectorRule) -> list[Entry]:
     """The entries with the rounding of each section taken out, and with what all tools together have beside each alone.
 
     Only what the rule itself divided is touched: measured growth, pictures and provider numbers stay.
     """
     settled = list(entries)
     for section in _BY_TEXT:
-        _share_rounding(settled, section, rule.ratios.text_denominator, rule.text_method)
+        _share_rounding(settled, section, rule.denominators.text_denominator, rule.text_method)
     for section in _BY_SESSION:
-        _share_rounding(settled, section, rule.ratios.session_denominator, rule.session_method)
+        _share_rounding(settled, section, rule.denominators.session_denominator, rule.session_method)
     return [*_with_tools_together(settled, rule)]
 
 
@@ -50,7 +50,7 @@ def _share_rounding(entries: list[Entry], section: str, denominator: float, meth
         entries[place] = _with_tokens(entries[place], after - before)
 
 
-def _with_tools_together(entries: Sequence[Entry], rule: RatioRule) -> Iterator[Entry]:
+def _with_tools_together(entries: Sequence[Entry], rule: InspectorRule) -> Iterator[Entry]:
     counted = [entry for entry in entries if _is_counted_tool(entry, rule)]
     chars, tokens = rule.numerator.together([e.chars for e in counted], [e.tokens for e in counted])
     chars -= sum(entry.chars for entry in counted)
@@ -63,7 +63,7 @@ def _with_tools_together(entries: Sequence[Entry], rule: RatioRule) -> Iterator[
             yield entry
 
 
-def _is_counted_tool(entry: Entry, rule: RatioRule) -> bool:
+def _is_counted_tool(entry: Entry, rule: InspectorRule) -> bool:
     return (
         entry.section == "tools"
         and entry.name != TOOL_BLOCK

@@ -1,4 +1,4 @@
-"""Ratios of characters to tokens: the records that people fill in, and the two built-in tables of the inspector."""
+"""Denominators of characters to tokens: the records that people fill in, and the two built-in tables of the inspector."""
 
 from .matching import fits, is_understood
 from .records import (

@@ -97,8 +97,8 @@ class Row(Struct, frozen=True, kw_only=True):
     """One built-in row.
 
     `who` is searched in `provider/model`, `provider` in the provider, `model` in the model id, all lower case; `dialects` must
-    hold the dialect, `ids` the end of the model id from a separator on. Those given must all fit. `source` says where the numbers
-    are from.
+    hold the dialect, `ids` the end of the model id from a separator on. Those given must all fit. `whom` says it in words where
+    patterns do; `source` says where the numbers are from.
     """
 
     label: str | None = None
@@ -111,6 +111,7 @@ class Row(Struct, frozen=True, kw_only=True):
     session_denominator: float | None = None
     tool_denominator: float | None = None
     tool_numerator: str | None = None
+    whom: str = ""
     source: str
 
 

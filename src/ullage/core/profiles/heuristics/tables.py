@@ -15,6 +15,11 @@ _CLAUDE_47 = rf"(?<!\d)4[-.]?[7-9]{_END}|(?:fable|opus|sonnet|haiku)[-.]?5{_END}
 _CLAUDE_45 = rf"(?<!\d)4[-.]?[56]{_END}"
 _GOOGLE = r"^[^/]*google|/.*gemini"
 
+_ANY_CLAUDE = "ids with `claude`, providers with `anthropic`"
+_NEW_CLAUDE = f"{_ANY_CLAUDE}: 4.7 to 4.9, and Fable, Opus, Sonnet and Haiku 5"
+_CODEX = "providers with `openai-codex`"
+_OPENAI = "providers with `openai`"
+
 # --- the seed's table ---------------------------------------------------------------------------------------------------------
 _SEED = "accounting specification, section 4.1"
 _SEED_CLAUDE_DIALECTS = ("anthropic", None)
@@ -35,6 +40,7 @@ def _seed_row(label: str, tool_numerator: str, tool_denominator: float, **who: s
 _SEED_ROWS = (
     Row(
         label="Claude 4.7+ heuristic",
+        whom=_NEW_CLAUDE,
         who=_CLAUDE,
         model=_CLAUDE_47,
         dialects=_SEED_CLAUDE_DIALECTS,
@@ -46,6 +52,7 @@ _SEED_ROWS = (
     ),
     Row(
         label="Claude up to 4.6 heuristic",
+        whom=_ANY_CLAUDE,
         who=_CLAUDE,
         dialects=_SEED_CLAUDE_DIALECTS,
         text_denominator=3.8,
@@ -54,9 +61,14 @@ _SEED_ROWS = (
         tool_denominator=3.3,
         source=f"{_SEED}; full requests and sections counted on opus-4-5 and 4-6 (17.2)",
     ),
-    _seed_row("OpenAI-Codex heuristic", "openai-cookbook", 5.5, provider="openai-codex"),
+    _seed_row("OpenAI-Codex heuristic", "openai-cookbook", 5.5, whom=_CODEX, provider="openai-codex"),
     _seed_row(
-        "OpenAI Responses heuristic", "openai-responses", 5.5, provider="openai", dialects=("openai-responses", None)
+        "OpenAI Responses heuristic",
+        "openai-responses",
+        5.5,
+        whom=_OPENAI,
+        provider="openai",
+        dialects=("openai-responses", None),
     ),
     _seed_row("OpenAI-chat-style heuristic", "openai-chat", 5.5, dialects=("openai-chat",)),
     _seed_row("Gemini/Vertex heuristic", "gemini", 4, dialects=("gemini",)),
@@ -87,6 +99,7 @@ _KIMI_IDS = _ids(
     "-fast -highspeed -turbo :free",
 )
 _KIMI_CODING = r"^(?:k3(?:-256k)?|kimi-for-coding(?:-highspeed)?)$"
+_KIMI_CODING_IDS = "provider `kimi-coding`: `k3`, `k3-256k`, `kimi-for-coding`, `kimi-for-coding-highspeed`"
 _GLM_5_IDS = _ids("glm-4.7-flash glm-5 glm-5.1 glm-5.2 glm-5p2", "-fast -free :free")
 _GLM_45_IDS = _ids("glm-4.5 glm-4.5-air glm-4.5v glm-4.6 glm-4.6v glm-4.6v-flash glm-4.7", ":free")
 _COMMAND_R_IDS = _ids("command-r-08-2024 command-r-plus-08-2024", ":free")
@@ -123,11 +136,19 @@ _QWEN_IDS = _ids("qwen2.5-7b-instruct qwen2.5-72b-instruct qwen-2.5-7b-instruct 
 _QWEN_35_IDS = _ids("qwen3.5-9b qwen3.5-27b qwen3.5-35b-a3b qwen3.5-122b-a10b qwen3.5-397b-a17b")
 
 _REPO_TEXTS = (
-    _text_row("Claude 4.7+ heuristic", 2.6, 2.6, who=_CLAUDE, model=_CLAUDE_47, source=_REPO),
-    _text_row("Claude 4.5/4.6 heuristic", 3.8, 3.5, who=_CLAUDE, model=_CLAUDE_45, source=_REPO),
-    _text_row("Anthropic heuristic", 3.5, 3.5, who=_CLAUDE, source=_REPO),
+    _text_row("Claude 4.7+ heuristic", 2.6, 2.6, whom=_NEW_CLAUDE, who=_CLAUDE, model=_CLAUDE_47, source=_REPO),
+    _text_row(
+        "Claude 4.5/4.6 heuristic",
+        3.8,
+        3.5,
+        whom=f"{_ANY_CLAUDE}: 4.5, 4.6",
+        who=_CLAUDE,
+        model=_CLAUDE_45,
+        source=_REPO,
+    ),
+    _text_row("Anthropic heuristic", 3.5, 3.5, whom=_ANY_CLAUDE, who=_CLAUDE, source=_REPO),
     _text_row(*_KIMI, ids=_KIMI_IDS),
-    _text_row(*_KIMI, provider=r"^kimi-coding$", model=_KIMI_CODING),
+    _text_row(*_KIMI, whom=_KIMI_CODING_IDS, provider=r"^kimi-coding$", model=_KIMI_CODING),
     _text_row("GLM 5 tokenizer", 4, 3.9, ids=_GLM_5_IDS),
     _text_row("GLM 4.5 tokenizer", 4, 3.9, ids=_GLM_45_IDS),
     _text_row("Command R tokenizer", 4, 3.4, ids=_COMMAND_R_IDS),
@@ -139,10 +160,24 @@ _REPO_TEXTS = (
     _text_row("Qwen 3.5 tokenizer", 3.9, 3.5, ids=_QWEN_35_IDS),
     _text_row("Qwen 2.5/3 tokenizer", 4, 3.8, ids=_QWEN_IDS),
     _text_row(
-        "OpenAI-Codex heuristic", 4.4, 4, provider="openai-codex", source=f"{_REPO}; 96 instruction files (17.9)"
+        "OpenAI-Codex heuristic",
+        4.4,
+        4,
+        whom=_CODEX,
+        provider="openai-codex",
+        source=f"{_REPO}; 96 instruction files (17.9)",
     ),
-    _text_row("OpenAI Responses heuristic", 4.4, 4, provider="openai", source=f"{_REPO}; 96 instruction files (17.9)"),
-    _text_row("Gemini/Vertex heuristic", 4, 4, who=_GOOGLE, source=_REPO),
+    _text_row(
+        "OpenAI Responses heuristic",
+        4.4,
+        4,
+        whom=_OPENAI,
+        provider="openai",
+        source=f"{_REPO}; 96 instruction files (17.9)",
+    ),
+    _text_row(
+        "Gemini/Vertex heuristic", 4, 4, whom="ids with `gemini`, providers with `google`", who=_GOOGLE, source=_REPO
+    ),
 )
 
 
@@ -151,11 +186,11 @@ def _tool_row(numerator: str, denominator: float, **who: str | tuple[str | None,
 
 
 _REPO_TOOLS = (
-    _tool_row("openai-cookbook", 5.5, provider="openai-codex"),
-    _tool_row("openai-cookbook", 5.5, provider="openai", dialects=("openai-responses",)),
+    _tool_row("openai-cookbook", 5.5, whom=_CODEX, provider="openai-codex"),
+    _tool_row("openai-cookbook", 5.5, whom=_OPENAI, provider="openai", dialects=("openai-responses",)),
     _tool_row("openai-responses", 4, dialects=("openai-responses",)),
-    _tool_row("anthropic", 2.6, who=_CLAUDE, model=_CLAUDE_47, dialects=("anthropic",)),
-    _tool_row("anthropic", 3.3, who=_CLAUDE, dialects=("anthropic",)),
+    _tool_row("anthropic", 2.6, whom=_NEW_CLAUDE, who=_CLAUDE, model=_CLAUDE_47, dialects=("anthropic",)),
+    _tool_row("anthropic", 3.3, whom=_ANY_CLAUDE, who=_CLAUDE, dialects=("anthropic",)),
     _tool_row("anthropic", 4, dialects=("anthropic",)),
     _tool_row("openai-chat", 4, dialects=("openai-chat",)),
     _tool_row("gemini", 4, dialects=("gemini",)),

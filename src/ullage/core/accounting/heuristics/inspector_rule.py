@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ullage.core.content import Media, Role, ToolSpec
 
     from .numerators import Numerator
-    from .resolve import Ratios
+    from .resolve import Denominators
 
 # The reference's errors on ordinary requests (accounting specification, section 21: seed-style baselines).
 _ERROR = 0.4
@@ -28,31 +28,31 @@ IMAGE_CHARS = 4_800
 NO_COST = "run by the provider: cost unknown"
 
 
-class RatioRule:
+class InspectorRule:
     """Text and session denominator, and a numerator for tools."""
 
     sealed_thinking = False
 
-    def __init__(self, ratios: Ratios, numerator: Numerator) -> None:
-        self.ratios = ratios
+    def __init__(self, denominators: Denominators, numerator: Numerator) -> None:
+        self.denominators = denominators
         self.numerator = numerator
-        self.text_method = method_of(ratios.text_denominator)
-        self.session_method = method_of(ratios.session_denominator)
+        self.text_method = method_of(denominators.text_denominator)
+        self.session_method = method_of(denominators.session_denominator)
 
     @property
     def family(self) -> str:
         """The label of what counts, for reports: "unknown" where nothing but the fallback does."""
-        return self.ratios.label if self.ratios.known else "unknown"
+        return self.denominators.label if self.denominators.known else "unknown"
 
     def described(self) -> Heuristic:
         """The rule for a report."""
         return Heuristic(
-            label=self.ratios.label,
-            source=self.ratios.source,
-            text_denominator=self.ratios.text_denominator,
-            session_denominator=self.ratios.session_denominator,
+            label=self.denominators.label,
+            source=self.denominators.source,
+            text_denominator=self.denominators.text_denominator,
+            session_denominator=self.denominators.session_denominator,
             tool_denominator=self.numerator.denominator,
-            tool_numerator=self.ratios.tool_numerator,
+            tool_numerator=self.denominators.tool_numerator,
             tools=self.numerator.method,
         )
 
@@ -66,10 +66,10 @@ class RatioRule:
         return self.numerator.method
 
     def prose(self, text: str) -> Amount:
-        return estimated(math.ceil(len(text) / self.ratios.text_denominator), self.text_method)
+        return estimated(math.ceil(len(text) / self.denominators.text_denominator), self.text_method)
 
     def speech(self, text: str) -> Amount:
-        return estimated(math.ceil(len(text) / self.ratios.session_denominator), self.session_method)
+        return estimated(math.ceil(len(text) / self.denominators.session_denominator), self.session_method)
 
     def dense(self, text: str) -> Amount:
         return self.speech(text)
@@ -86,7 +86,7 @@ class RatioRule:
         return estimated(self.numerator.tokens(spec), self.numerator.method)
 
     def media(self, media: Media) -> Amount:
-        tokens = math.ceil(IMAGE_CHARS / self.ratios.session_denominator)
+        tokens = math.ceil(IMAGE_CHARS / self.denominators.session_denominator)
         return between(0, tokens, tokens * 2, f"picture as {IMAGE_CHARS} ch")
 
     def schema(self, schema: Any, name: str) -> Amount:
@@ -123,5 +123,5 @@ def method_of(denominator: float) -> str:
 
 
 def estimated(tokens: int, method: str) -> Amount:
-    """Tokens with the bounds of a ratio's error."""
+    """Tokens with the bounds of the rule's error."""
     return within(tokens, _ERROR, method)
