@@ -70,7 +70,7 @@ async def running(settings: Settings, data_dir: Path) -> AsyncIterator[Daemon]:
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     async with contextlib.AsyncExitStack() as stack:
         store = open_store(settings.store.url, data_dir, _clock_ms, keep_days=settings.store.keep_days)
-        stack.push_async_callback(_close_store, store, store.problems())
+        stack.push_async_callback(asyncio.to_thread, store.close)
         engine = Engine(
             store=store, settings=settings.accounting, clock_ms=_clock_ms, clock=time.perf_counter, new_id=_new_id
         )
@@ -127,13 +127,6 @@ async def _listen(server: GatewayServer, settings: ServerSettings) -> None:
             f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}",
             hint="Is another ullage running? `ullage doctor` tells; `--port 0` picks a free port.",
         ) from error
-
-
-async def _close_store(store: Store, known: tuple[str, ...]) -> None:
-    await asyncio.to_thread(store.close)
-    for problem in store.problems():
-        if problem not in known:
-            _log.warning("%s", problem)
 
 
 def _clock_ms() -> int:

@@ -13,9 +13,7 @@ import aiohttp
 import pytest
 
 from tests.daemon.process import Lock, Process, ask, records_in, running
-from ullage.stores import MemoryStore
 from ullage.testing import FakeProvider
-from ullage.testing.gateway import run_gateway
 
 QUICK_S = 1.5
 """Longer than any relay takes here on a busy machine, and shorter than any wait for a database."""
@@ -94,22 +92,19 @@ async def test_a_locked_database_delays_no_relay_and_loses_no_record(
     assert len(records_in(tmp_path)) == 40
 
 
-async def test_what_could_not_be_written_is_told_at_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_a_database_that_is_deleted_in_use_is_told_once(
+    fake: FakeProvider, tmp_path: Path, client: aiohttp.ClientSession
 ) -> None:
-    class Losing(MemoryStore):
-        closed = False
-
-        def close(self, timeout_s: float = 5.0) -> None:
-            self.closed = True
-
-        def problems(self) -> tuple[str, ...]:
-            return ("known before", "3 records lost.") if self.closed else ("known before",)
-
-    monkeypatch.setattr("ullage.daemon.open_store", lambda *_, **__: Losing())
-    async with run_gateway({}, tmp_path):
-        pass
-    assert [record.getMessage() for record in caplog.records] == ["3 records lost."]
+    async with running(fake, tmp_path) as process:
+        await ask(client, process)
+        await until(lambda: len(process.calls()) == 1)
+        for file in tmp_path.glob("ullage.db*"):
+            file.unlink()
+        await ask(client, process, 1)
+        await until(lambda: "was moved or deleted" in process.log)
+        process.signal()
+        assert await process.end() == 0
+    assert process.log.count("was moved or deleted while in use") == 1
 
 
 @pytest.fixture

@@ -245,6 +245,20 @@ def test_closing_gives_up_on_a_lock_in_time_and_counts_what_is_lost(
     wait_until(lambda: "3 records lost: the store was closed before they could be written." in store.problems())
 
 
+def test_what_could_not_be_written_is_logged_once_at_the_end(
+    open_sqlite: Opening, records: Records, lock: sqlite3.Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_sqlite(queue_records=1)
+    lock.execute("BEGIN IMMEDIATE")
+    for number in range(3):
+        store.put_call(records.call(f"c{number}"))
+    assert "lost" not in caplog.text
+    lock.execute("ROLLBACK")
+    store.close()
+    store.close()
+    assert caplog.messages == ["2 records lost: too many were waiting to be written."]
+
+
 # A full disk
 
 

@@ -103,11 +103,12 @@ class Reader(Protocol):
         ...
 
     def problems(self) -> tuple[str, ...]:
-        """Sentences for `doctor` and the log: a file moved aside, writes waiting, records dropped with their number."""
+        """What went wrong, as sentences: a file moved aside, writes waiting, records dropped with their number. The store has
+        logged them itself, each once."""
         ...
 
     def close(self, timeout_s: float = 5.0) -> None:
-        """Writes what waits, for at most `timeout_s`. Closing twice is allowed."""
+        """Writes what waits, for at most `timeout_s`, and logs what could not be written. Closing twice is allowed."""
         ...
 
 

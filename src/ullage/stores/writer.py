@@ -146,23 +146,30 @@ class Writer:
             self._changed.notify_all()
 
     def close(self, timeout_s: float) -> None:
-        """Writes what waits, then ends the thread. What could not be written in time is counted as lost."""
+        """Writes what waits, then ends the thread. What could not be written in time is counted as lost, and logged."""
         with self._changed:
-            if not self._closing:
+            is_first = not self._closing
+            if is_first:
                 self._closing = True
                 self._deadline = time.monotonic() + timeout_s
                 self._changed.notify_all()
         if self._thread is not None:
             self._thread.join(timeout_s)
+        for sentence in self._unwritten() if is_first else ():
+            logger.warning("%s", sentence)
 
     def problems(self) -> tuple[str, ...]:
         """What went wrong and is worth telling, as sentences."""
         with self._changed:
-            found = list(self._notes)
-            if self._trouble is not None:
-                found.append(f"{_records(self._accepted - self._settled)} waiting to be written. {self._trouble}")
-            found += [f"{_records(number)} lost: {why}." for why, number in self._lost.items()]
-        return tuple(found)
+            notes = tuple(self._notes)
+        return (*notes, *self._unwritten())
+
+    def _unwritten(self) -> list[str]:
+        """What of the records is not in the database. Notes are logged as they come up, these numbers at the end."""
+        with self._changed:
+            waiting = self._accepted - self._settled
+            found = [f"{_records(waiting)} waiting to be written. {self._trouble}"] if self._trouble is not None else []
+            return found + [f"{_records(number)} lost: {why}." for why, number in self._lost.items()]
 
     def _is_full(self, more_bytes: int) -> bool:
         return (
