@@ -33,13 +33,14 @@ from ullage.core.errors import CallError
 from ullage.sources import read_session
 
 from .inspection import Inspection, with_repeats
+from .session_expectation import expect_next
 from .session_timeline import call_facts, is_compacted, is_whole, make_timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from ullage.core.accounting import Measure, Meter
+    from ullage.core.accounting import Breakdown, Measure, Meter
     from ullage.core.accounting.insights import Caching, Repeats
     from ullage.core.content import Context
     from ullage.sources import Call, Compaction, Session
@@ -82,9 +83,20 @@ def inspect_session(path: Path, wishes: Wishes, progress: Callable[[int, int], N
         details=describe(context, meter),
     )
     breakdown = msgspec.structs.replace(breakdown, client=session.client, session=session.id)
+    breakdown = _with_learned_total(breakdown, shown)
     ratios = measured_ratios(record.calls, messages)
     breakdown, repeats = with_repeats(breakdown, context, meter, ratios=ratios, folder=session.cwd)
     return Inspection(breakdown, partial(_find_insights, shown, repeats))
+
+
+def _with_learned_total(breakdown: Breakdown, shown: _Shown) -> Breakdown:
+    """An estimate of the next prompt is the better for what the session's own calls teach; the rows stay, the gap moves."""
+    if breakdown.total.kind == "usage" or shown.anchor is None:
+        return breakdown
+    total = expect_next(shown.meter, list(_chain(shown.session, shown.anchor)), shown.messages)
+    if total is None:
+        return breakdown
+    return msgspec.structs.replace(breakdown, total=total, gap=breakdown.gap + total.tokens - breakdown.total.tokens)
 
 
 def _meter(session: Session, wishes: Wishes, call: Call | None) -> Meter:
