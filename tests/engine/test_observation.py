@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.observing import ANSWERS, Asked, Bench, asked, recorded
+from ullage.core.profiles.heuristics import Match, Rule
 from ullage.core.wire import DIALECTS, Dialect
 from ullage.stores import SqliteStore, Store
 from ullage.testing import Exchange as ToolExchange
@@ -415,7 +416,18 @@ def test_without_accounting_usage_and_session_are_still_recorded() -> None:
     assert all(record.usage is not None for record in records)
 
 
-@pytest.mark.parametrize("estimator", ["wire-v1", "o200k-base-v1", "chars-v1"])
+def test_rules_of_the_user_s_own_count_in_live_figures() -> None:
+    rule = Rule(match=Match(api="anthropic"), text_denominator=1, session_denominator=1, label="Mine")
+    messages = [{"role": "user", "content": "y" * 12}]
+    request = asked("/v1/messages", {"model": "m", "max_tokens": 9, "system": "x" * 30, "messages": messages})
+    with Bench(estimator="inspector-v2", rules=(rule,)) as bench:
+        record = bench.ask(request)
+    assert record.estimated_input_tokens == 42
+    assert record.breakdown is not None
+    assert record.breakdown["heuristic"]["source"] == "Mine"
+
+
+@pytest.mark.parametrize("estimator", ["wire-v1", "o200k-base-v1", "chars-v1", "inspector-v2", "inspector-v1"])
 def test_every_estimate_names_its_estimator(estimator: str) -> None:
     with Bench(estimator=estimator) as bench:
         record = bench.ask(CALLS["anthropic"])
