@@ -65,3 +65,9 @@ def test_the_data_and_the_page_are_as_they_were(
     data = json.loads(capsys.readouterr().out)
     compare("session.insights.json", json.dumps(data["insights"], indent=1, ensure_ascii=False) + "\n")
     compare("session.html", VERSION.sub("ullage VERSION", page.read_text()))
+
+
+def test_coarse_numbers_have_no_decimals_from_a_thousand_on() -> None:
+    insights = inspect(str(SESSION), CASES["before"]).find_insights()
+    screen = render_insights(insights, width=110, color=False, style="coarse")
+    assert not re.search(r"[1-9]\d*\.\d[kM]", screen.replace("M", "k").partition("Cache after")[0])

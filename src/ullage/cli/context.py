@@ -32,7 +32,7 @@ def _tokens(ctx: click.Context, param: click.Parameter, value: str | None) -> in
     """Tokens with an optional k or M: `200000`, `200k`, `1M`."""
     if value is None:
         return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kKmM]?)", value)
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)([kKmM]?)", value)
     tokens = round(float(match[1]) * _UNITS[match[2].lower()]) if match else 0
     if tokens < 1:
         raise click.BadParameter(f"{value!r} is no number of tokens; write 200000, 200k or 1M", ctx, param)
@@ -96,7 +96,7 @@ def command(
         return 0
     _draw(inspection.breakdown, view, preferences)
     if insights or view == "expanded":
-        _draw_insights(inspection)
+        _draw_insights(inspection, preferences)
     return 0
 
 
@@ -154,10 +154,11 @@ def _draw(breakdown: Breakdown, view: str, preferences: Preferences) -> None:
     click.echo(screen, nl=False)
 
 
-def _draw_insights(inspection: Inspection) -> None:
+def _draw_insights(inspection: Inspection, preferences: Preferences) -> None:
     from ullage.core.accounting.insights import render_insights
 
-    click.echo(render_insights(inspection.find_insights(), width=_columns(), color=_wants_color()), nl=False)
+    insights = inspection.find_insights()
+    click.echo(render_insights(insights, width=_columns(), color=_wants_color(), style=preferences.style), nl=False)
 
 
 def _columns() -> int:
