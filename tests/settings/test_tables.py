@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ullage.cli.config.toml_text import toml_key, toml_value
 from ullage.core.profiles.heuristics import Defaults, Match, Profile, Rule, ToolShape
-from ullage.settings import Loaded, check_file, load_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from ullage.settings import Loaded, Source, check_file, load_settings
+from ullage.settings.layers import Entry, Layer
+from ullage.settings.load import resolve
+from ullage.settings.paths import find_paths
+from ullage.settings.toml_file import TomlError, parse_toml
 
 TEXT = """
 [accounting.defaults]
@@ -225,6 +230,53 @@ def test_a_rule_whose_match_cannot_be_read_is_not_used_for_everyone(folder: Path
     assert [problem.key for problem in loaded.problems] == ["accounting.rules[].match.modell"]
 
 
+@pytest.mark.parametrize("match", ["match = 3", "match = 'claude-*'", "match = []", "match.model = 3"])
+def test_a_match_that_is_none_makes_no_rule_for_everyone(folder: Path, match: str) -> None:
+    loaded = load(folder, f"[[accounting.rules]]\ntext_denominator = 3\n{match}\n")
+    assert loaded.settings.accounting.rules == ()
+    assert len(loaded.problems) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[accounting.rules]]\ntext_denominator = 3\nmatch = {}\n",
+        "[[accounting.rules]]\ntext_denominator = 3\n[accounting.rules.match]\n",
+        "accounting.rules = [{ text_denominator = 3, match = {} }]\n",
+    ],
+)
+def test_a_match_without_patterns_is_for_everyone(folder: Path, text: str) -> None:
+    loaded = load(folder, text)
+    assert loaded.problems == ()
+    assert loaded.settings.accounting.rules == (Rule(text_denominator=3),)
+
+
+NAMES = st.sampled_from(
+    ["profiles", "tool_shapes", "rules", "defaults", "label", "template", "match", "model", "a.b", "x"]
+)
+VALUES = st.recursive(
+    st.one_of(st.integers(-5, 5), st.floats(allow_nan=False), st.booleans(), st.sampled_from(["", "a", "/(/"])),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(NAMES, inner, max_size=3)),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(NAMES, VALUES, max_size=4))
+def test_whatever_is_written_there_is_used_or_named(accounting: dict[str, Any]) -> None:
+    text = "".join(f"accounting.{toml_key(name)} = {toml_value(value)}\n" for name, value in accounting.items())
+    try:
+        entries = parse_toml(text)
+    except TomlError:
+        return
+    source = Source(kind="user", file="f", line=1)
+    layer = Layer(
+        kind="user",
+        entries=tuple(Entry(key=e.key, value=e.value, source=source, base=Path("/"), path=e.path) for e in entries),
+    )
+    loaded = resolve([layer], find_paths({"HOME": "/nowhere"}, cwd=Path("/nowhere")))
+    assert all(str(problem) for problem in loaded.problems)
+
+
 def test_an_expression_that_is_not_understood_stays_and_never_matches(folder: Path) -> None:
     (rule,) = load(folder, "[[accounting.rules]]\nmatch.model = '/(/'\n").settings.accounting.rules
     assert rule.match.model == "/(/"
@@ -239,3 +291,8 @@ def test_a_file_alone_is_checked_for_them(folder: Path) -> None:
     file = folder / ".ullage.toml"
     file.write_text("[accounting.profiles.a]\ntext_denominator = 0\n[[accounting.rules]]\nlabel = 'x'\n")
     assert [problem.key for problem in check_file(file)] == ["accounting.profiles.a.text_denominator"]
+
+
+def test_what_is_told_of_a_file_does_not_drive_a_terminal(folder: Path) -> None:
+    (said,) = problems_of(folder, '[accounting.profiles."\\u001b[31m"]\nzzz = 1\n')
+    assert said.startswith("2: accounting.profiles.·[31m.zzz is not a setting")

@@ -29,7 +29,7 @@ TABLES: dict[str, type[Struct]] = {PROFILES: Profile, TOOL_SHAPES: ToolShape, RU
 """The record of one member of each table."""
 
 _TEMPLATE = "template"
-_MATCH = "match."
+_MATCH = "match"
 
 
 class _Leaf(Struct, frozen=True):
@@ -60,7 +60,7 @@ def judge_tables(entries: Sequence[Entry], kind: SourceKind) -> tuple[dict[str, 
                 members.setdefault(key, Choice({}, entry.source))
             elif (problem := _problem_of(TABLES[table], leaf)) is not None:
                 problems.append(problem)
-                unsure |= {key} if leaf.field.startswith(_MATCH) else set()
+                unsure |= {key} if _says_whom(leaf.field) else set()
             else:
                 member = members.setdefault(key, Choice({}, leaf.source))
                 _put(member.value, (*leaf.field.split("."), *leaf.path), _value_of(TABLES[table], leaf))
@@ -137,17 +137,26 @@ def _leaves(entry: Entry) -> Iterator[tuple[str, str | int, _Leaf | None]]:
     elif len(rest) == 1 and entry.value == {}:
         yield table, rest[0], None
     elif len(rest) > 1:
-        yield table, rest[0], _leaf(table, entry, rest, entry.value)
+        yield (
+            table,
+            rest[0],
+            None if _is_for_everyone(table, rest, entry.value) else _leaf(table, entry, rest, entry.value),
+        )
 
 
 def _member_leaves(entry: Entry, path: KeyPath, value: Any) -> Iterator[_Leaf | None]:
-    if isinstance(value, dict) and (value or len(path) == 1):
+    if isinstance(value, dict) and (value or len(path) == 1 or _is_for_everyone(RULES, path, value)):
         if not value:
             yield None
         for name, member in value.items():
             yield from _member_leaves(entry, (*path, name), member)
     else:
         yield _leaf(RULES, entry, path, value)
+
+
+def _is_for_everyone(table: str, path: KeyPath, value: Any) -> bool:
+    """Whether this is a `match` without patterns."""
+    return table == RULES and path[1:] == (_MATCH,) and value == {}
 
 
 def _leaf(table: str, entry: Entry, path: KeyPath, value: Any) -> _Leaf:
@@ -183,9 +192,13 @@ def _value_of(record: type[Struct], leaf: _Leaf) -> Any:
     return convert(msgspec.structs.replace(_fields(record)[leaf.field], key=leaf.key), leaf.value, lenient=False)
 
 
+def _says_whom(field: str) -> bool:
+    return field == _MATCH or field.startswith(f"{_MATCH}.")
+
+
 def _doubts(leaf: _Leaf) -> Iterator[Problem]:
     """A pattern that can fit nothing is no error, but nobody means it."""
-    if leaf.field.startswith(_MATCH) and not is_understood(leaf.value):
+    if _says_whom(leaf.field) and not is_understood(leaf.value):
         message = f"{leaf.key} is an expression that cannot be used, so its rule never matches"
         yield _refused(leaf.key, leaf.source, "bad_value", (message, "use a name or a glob, as claude-*"))
 

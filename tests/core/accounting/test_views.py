@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ullage.core.accounting import VIEWS, Breakdown, account, load_report, make_meter, render_view, report
 from ullage.core.content import Context, Message, Part, ToolSpec, Usage
-from ullage.core.profiles.heuristics import Defaults, Heuristics, Rule
+from ullage.core.profiles.heuristics import Defaults, Heuristics, Rule, ToolShape
 
 from .tools import FIND_FILES, PING
 
@@ -165,3 +165,11 @@ def test_coarse_numbers_lose_their_decimals_and_stand_by_their_units() -> None:
     assert lines["Total request"].index("2k tokens") == lines["Last answer"].index("0.6k tokens")
     assert lines["Total request"].index("(") == lines["Last answer"].index("(")
     assert "free 188k" in screen
+
+
+def test_a_label_of_a_project_does_not_drive_a_terminal() -> None:
+    shapes = {"mine": ToolShape(label="\x1b[31mred", template="$name")}
+    rule = Rule(label="\x1b[2J", tool_numerator="mine")
+    breakdown = inspected("claude-opus-4-8", "anthropic", "anthropic", tool_shapes=shapes, rules=(rule,))
+    for view in VIEWS:
+        assert "\x1b" not in render_view(breakdown, view, width=100, color=False)

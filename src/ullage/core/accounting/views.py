@@ -318,7 +318,7 @@ def _expanded_section(
     number = tokens_text(section.tokens, exact=section.exact, style=style).strip()
     left = f"{_INDENT}{safe(section.title)}  {number} tokens"
     facts = [chars_text(section.chars)] if section.chars else []
-    right = " · ".join([*facts, section.method])
+    right = " · ".join([*facts, safe(section.method)])
     if width_of(left) + width_of(right) + 2 <= columns:
         yield paint(spread(left, right, columns), "strong")
     else:
