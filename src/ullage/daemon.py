@@ -16,7 +16,7 @@ from ullage.core.errors import CallError
 from ullage.engine import Engine
 from ullage.gateway import Gateway, GatewayServer
 from ullage.gateway.control import Control
-from ullage.gateway.token import load_token, make_token
+from ullage.gateway.token import load_token, make_token, token_path
 from ullage.settings import resolve_upstreams
 from ullage.settings.proxies import find_proxies
 from ullage.stores.opening import open_store
@@ -79,7 +79,7 @@ async def running(settings: Settings, data_dir: Path) -> AsyncIterator[Daemon]:
         proxies = find_proxies(upstreams.values()) if settings.upstream.use_proxy_environment else {}
         upstream = UpstreamClient(settings.upstream, proxies)
         stack.push_async_callback(upstream.close)
-        token_file = data_dir / "token"
+        token_file = token_path(data_dir)
         server: GatewayServer | None = None
         gateway = Gateway(
             engine=engine,

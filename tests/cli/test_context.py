@@ -264,6 +264,7 @@ def test_without_any_call_the_next_step_is_said(capsys: Screen, data_dir: Path) 
         (json.dumps(BODY), ["--dialect", "klingon"], 2, "no request shape 'klingon'"),
         (json.dumps(BODY), ["--call", "1"], 2, "--call picks a call of a session file"),
         (json.dumps(BODY), ["--window", "many"], 2, "no number of tokens"),
+        (json.dumps(BODY), ["--window", "9" * 400], 2, "no number of tokens"),
         (json.dumps(BODY), ["--view", "huge"], 2, "huge"),
     ],
 )

@@ -16,6 +16,7 @@ import pytest
 from ullage import __version__
 from ullage.cli import main
 from ullage.cli.doctor.network import no_proxy_covers
+from ullage.gateway.token import load_token
 from ullage.stores import SqliteStore
 
 Serve = Callable[[bytes], int]
@@ -95,6 +96,7 @@ def test_a_fresh_installation_is_well(capsys: pytest.CaptureFixture[str]) -> Non
         "packages",
         "settings",
         "data",
+        "token",
         "database",
         "daemon",
         "upstream",
@@ -106,9 +108,9 @@ def test_a_fresh_installation_is_well(capsys: pytest.CaptureFixture[str]) -> Non
 def test_the_page_has_a_line_a_check_with_the_next_step_below_and_a_sum(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("ok    Python       3.")
-    assert any(line.strip() == "→ ullage serve" for line in lines)
-    assert lines[-1] == "9 ok, 0 to look at, 0 broken"
+    assert lines[0].startswith("ok    Python         3.")
+    assert any(line.strip() == "→ Run `ullage serve`." for line in lines)
+    assert lines[-1] == "10 ok, 0 to look at, 0 broken"
 
 
 def test_the_versions_of_what_is_needed_are_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,7 +123,7 @@ def test_the_versions_of_what_is_needed_are_told(capsys: pytest.CaptureFixture[s
 def test_a_missing_package_is_broken(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ullage.cli.doctor.installation.required_packages", lambda: ["msgspec", "no-such-package"])
     assert main(["doctor"]) == 1
-    assert "fail  Packages     missing: no-such-package" in capsys.readouterr().out
+    assert "fail  Packages       missing: no-such-package" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_wrong_settings_are_told(text: str, status: str, exit_status: int, capsy
     file.write_text(text)
     found_exit, checks = doctor(capsys)
     found = next(found for found in checks if found["id"] == "settings")
-    assert (found["status"], found["next"], found_exit) == (status, "ullage config check", exit_status)
+    assert (found["status"], found["next"], found_exit) == (status, "Run `ullage config check`.", exit_status)
     assert found["detail"].startswith(f"{file}:1")
 
 
@@ -143,15 +145,30 @@ def test_a_settings_file_that_others_can_write_is_told(capsys: pytest.CaptureFix
     file.parent.mkdir(parents=True)
     file.touch()
     file.chmod(0o666)
-    assert check(capsys, "permissions")["next"] == f"chmod go-w {file}"
+    assert check(capsys, "permissions")["next"] == f"Run `chmod go-w {file}`."
 
 
 def test_a_data_folder_and_a_token_open_to_others_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     folder = Path(os.environ["XDG_DATA_HOME"]) / "ullage"
     folder.mkdir(parents=True, mode=0o755)
     (folder / "token").touch(mode=0o644)
-    assert check(capsys, "data")["next"] == f"chmod 700 {folder}"
-    assert check(capsys, "permissions")["next"] == f"chmod 600 {folder / 'token'}"
+    assert check(capsys, "data")["next"] == f"Run `chmod 700 {folder}`."
+    found = check(capsys, "token")
+    assert (found["status"], found["next"]) == ("warn", f"Run `chmod 600 {folder / 'token'}`.")
+
+
+def test_the_token_and_where_it_is_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    file = Path(os.environ["XDG_DATA_HOME"]) / "ullage" / "token"
+    assert check(capsys, "token")["detail"] == f"{file} is made at the first start"
+    load_token(file)
+    assert check(capsys, "token")["status"] == "ok"
+    assert check(capsys, "token")["detail"].startswith(f"{file}, ")
+    file.write_text("")
+    found = check(capsys, "token")
+    assert (found["status"], found["next"]) == ("warn", "Restart `ullage serve`: it makes a new one.")
+    file.unlink()
+    file.mkdir()
+    assert "cannot be read" in check(capsys, "token")["detail"]
 
 
 def test_a_data_folder_that_is_a_file_is_broken(capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,7 +273,7 @@ def test_clear_text_to_another_machine_is_told(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ULLAGE_UPSTREAMS__OPENAI", "http://provider.example")
-    assert check(capsys, "upstream")["next"] == "use https"
+    assert check(capsys, "upstream")["next"] == "Use https."
 
 
 def test_a_proxy_to_a_provider_is_named_without_its_password(
@@ -284,7 +301,7 @@ def test_a_proxy_in_the_way_of_the_clients_is_told(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
-    assert check(capsys, "proxy")["next"] == "add 127.0.0.1 to NO_PROXY"
+    assert check(capsys, "proxy")["next"] == "Add 127.0.0.1 to NO_PROXY."
     monkeypatch.setenv("NO_PROXY", "localhost,127.0.0.0/8")
     assert not [found for found in doctor(capsys)[1] if found["id"] == "proxy"]
 
@@ -307,7 +324,7 @@ def test_no_proxy_is_read_as_clients_do(listed: str, host: str, covered: bool) -
 def test_an_installed_client_is_told_how_to_be_set_up(capsys: pytest.CaptureFixture[str]) -> None:
     install("codex")
     found = check(capsys, "client")
-    assert (found["status"], found["next"]) == ("ok", "ullage setup codex")
+    assert (found["status"], found["next"]) == ("ok", "Run `ullage setup codex`.")
 
 
 def test_a_client_that_is_set_up_needs_the_daemon(
@@ -320,7 +337,7 @@ def test_a_client_that_is_set_up_needs_the_daemon(
     assert check(capsys, "client")["status"] == "ok"
     monkeypatch.setattr("ullage.cli.doctor.addresses.find_daemon", lambda _: _nobody())
     found = check(capsys, "client")
-    assert (found["status"], found["next"].startswith("ullage serve")) == ("warn", True)
+    assert (found["status"], found["next"].startswith("Run `ullage serve`")) == ("warn", True)
 
 
 def _nobody() -> Any:

@@ -158,7 +158,9 @@ def test_a_store_in_memory_cannot_be_listed(capsys: Screen, monkeypatch: pytest.
 
 
 @pytest.mark.usefixtures("recorded")
-@pytest.mark.parametrize("arguments", [["show"], ["--limit", "0"], ["lst"]])
+@pytest.mark.parametrize(
+    "arguments", [["show"], ["--limit", "0"], ["--limit", "9" * 20], ["show", "0199", "--limit", "9" * 20], ["lst"]]
+)
 def test_a_wrong_call_ends_with_status_2(capsys: Screen, arguments: list[str]) -> None:
     status, out, err = call(capsys, *arguments)
     assert (status, out) == (2, "")

@@ -72,7 +72,7 @@ async def test_without_the_token_nothing_is_told(
     assert response.status == 401
     assert body["error"]["type"] == "ullage_error"
     assert body["error"]["code"] == "unauthorized"
-    assert body["error"]["hint"]
+    assert "`ullage doctor` says where it is" in body["error"]["hint"]
 
 
 async def ask_as(gateway: Daemon, *lines: str) -> int:

@@ -13,8 +13,15 @@ from .records import ago, complete_id, data_dir_option, json_option, kilo, open_
 if TYPE_CHECKING:
     from ullage.stores import CallRecord, EventRecord, Reader, SessionRecord
 
+MOST_SHOWN = 10_000
+"""More than anybody reads, and a number that SQLite takes."""
+
 limit_option = click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, help="Show at most so many, the newest."
+    "--limit",
+    type=click.IntRange(1, MOST_SHOWN),
+    default=20,
+    show_default=True,
+    help="Show at most so many, the newest.",
 )
 
 

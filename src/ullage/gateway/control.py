@@ -44,7 +44,9 @@ class Control:
         """Status and JSON body of the answer to a control request."""
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         if not self._allowed(headers):
-            return 401, _error("unauthorized", "the control routes need the daemon's token", "See `ullage doctor`.")
+            return 401, _error(
+                "unauthorized", "the control routes need the daemon's token", "`ullage doctor` says where it is."
+            )
         name = scope["path"].removeprefix("/ullage/v1/").strip("/")
         report = self._reports.get(name)
         if report is None or scope["method"] not in ("GET", "HEAD"):

@@ -21,6 +21,16 @@ def make_token() -> str:
     return secrets.token_urlsafe(32)
 
 
+def token_path(data_dir: Path) -> Path:
+    """The file that holds it."""
+    return data_dir / "token"
+
+
+def is_token(content: bytes) -> bool:
+    """Whether a file with this content holds a token that is let in."""
+    return _TOKEN.fullmatch(content) is not None
+
+
 def load_token(file: Path) -> str:
     """The token in `file`. Where there is none, or none that can be used, a fresh one is put there whole or not at all.
 
@@ -41,7 +51,7 @@ def _find_token(file: Path) -> str | None:
         content = file.read_bytes()
     except FileNotFoundError:
         return None
-    if _TOKEN.fullmatch(content) is None:
+    if not is_token(content):
         return None
     if file.stat().st_mode & 0o077:
         file.chmod(0o600)

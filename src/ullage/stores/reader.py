@@ -92,7 +92,7 @@ class SqliteReader:
         except (zlib.error, msgspec.MsgspecError) as error:
             raise StoreError(
                 f"The database {self._path} holds a record that cannot be read: {error}.",
-                hint="`ullage db check` looks at the whole file.",
+                hint="Move the file away; `ullage serve` begins a new one.",
             ) from error
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:

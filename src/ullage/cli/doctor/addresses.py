@@ -40,7 +40,7 @@ def daemon(loaded: Loaded, listener: Listener) -> Check:
                 title="Daemon",
                 status="warn",
                 detail=f"version {listener.version} is running on {address}, this is {__version__}",
-                next="restart it: stop it and call ullage serve",
+                next="Stop it, then run `ullage serve` again.",
             )
         case "other":
             return Check(
@@ -48,11 +48,11 @@ def daemon(loaded: Loaded, listener: Listener) -> Check:
                 title="Daemon",
                 status="fail",
                 detail=f"another program has {address}",
-                next="stop that program, or choose another port with server.port or --port",
+                next="Stop that program, or choose another port with server.port or --port.",
             )
         case "nobody":
             detail = f"not running, {address} is free" if port else "not running; it picks a port at each start"
-            return Check(id="daemon", title="Daemon", status="ok", detail=detail, next="ullage serve")
+            return Check(id="daemon", title="Daemon", status="ok", detail=detail, next="Run `ullage serve`.")
 
 
 def upstreams(loaded: Loaded) -> Iterator[Check]:
@@ -75,14 +75,14 @@ def fault_of_root(root: str) -> tuple[str, str]:
     """What is strange about a root, and what to do; both empty if nothing is."""
     parts = urlsplit(root)
     if not is_loopback(parts.hostname or ""):
-        return ("keys and conversations go there unencrypted", "use https") if parts.scheme == "http" else ("", "")
+        return ("keys and conversations go there unencrypted", "Use https.") if parts.scheme == "http" else ("", "")
     match find_listener(root).kind:
         case "nobody":
-            return "nobody listens there", "start what should be there, or set upstreams to the provider"
+            return "nobody listens there", "Start what should be there, or set upstreams to the provider."
         case "ullage":
             return (
                 "that is an ullage itself, requests would go through two or in a circle",
-                "set upstreams to the provider",
+                "Set upstreams to the provider.",
             )
         case "other":
             return "", ""
@@ -110,7 +110,7 @@ def reached(loaded: Loaded) -> Iterator[Check]:
             title="Reach",
             status="fail" if fault else "ok",
             detail=f"{root}: {fault}" if fault else f"{root} answers",
-            next="check the network, the proxy and the address" if fault else "",
+            next="Check the network, the proxy and the address." if fault else "",
         )
 
 
@@ -124,5 +124,5 @@ def proxy(loaded: Loaded, environ: Mapping[str, str]) -> Iterator[Check]:
             title="Proxy",
             status="warn",
             detail=f"{named[0]} is set and NO_PROXY does not name {host}: clients may ask the proxy for the daemon",
-            next=f"add {host} to NO_PROXY",
+            next=f"Add {host} to NO_PROXY.",
         )

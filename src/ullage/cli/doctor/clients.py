@@ -31,11 +31,11 @@ def clients(loaded: Loaded, *, running: bool) -> Iterator[Check]:
             continue
         doubtful = status in ("partly", "other", "unreadable")
         stranded = status == "set" and not running
-        step = "" if status == "set" else f"ullage setup {client.name}"
+        step = "" if status == "set" else f"Run `ullage setup {client.name}`."
         yield Check(
             id="client",
             title="Client",
             status="warn" if doubtful or stranded else "ok",
             detail=status_line(client.title, place.url, status, found) + ("" if installed else " It is not on PATH."),
-            next="ullage serve: without the daemon its requests fail" if stranded else step,
+            next="Run `ullage serve`: without the daemon its requests fail." if stranded else step,
         )

@@ -45,7 +45,7 @@ def packages() -> Check:
             title="Packages",
             status="fail",
             detail=f"missing: {', '.join(missing)}",
-            next="install ullage again, for example with pip install --force-reinstall ullage",
+            next="Install ullage again, for example with `pip install --force-reinstall ullage`.",
         )
     return Check(id="packages", title="Packages", status="ok", detail=", ".join([f"ullage {__version__}", *found]))
 
@@ -80,24 +80,44 @@ def settings(loaded: Loaded) -> Check:
         title="Settings",
         status="fail" if loaded.blocking else "warn",
         detail=f"{first}{more}",
-        next="ullage config check",
+        next="Run `ullage config check`.",
     )
 
 
-def private_files(loaded: Loaded) -> Iterator[Check]:
-    """Files that decide where requests go, or that open the daemon, in other people's reach."""
-    for path, mask, right in (
-        (loaded.paths.user_file, stat.S_IWGRP | stat.S_IWOTH, "written"),
-        (loaded.paths.data_dir / "token", OTHERS, "read"),
-    ):
-        if mode_of(path) & mask:
-            yield Check(
-                id="permissions",
-                title="Permissions",
-                status="warn",
-                detail=f"{path} can be {right} by others",
-                next=f"chmod {'go-w' if right == 'written' else '600'} {path}",
-            )
+def settings_file(loaded: Loaded) -> Iterator[Check]:
+    """The file that decides where requests go, in other people's reach."""
+    file = loaded.paths.user_file
+    if mode_of(file) & (stat.S_IWGRP | stat.S_IWOTH):
+        yield Check(
+            id="permissions",
+            title="Permissions",
+            status="warn",
+            detail=f"{file} can be written by others",
+            next=f"Run `chmod go-w {file}`.",
+        )
+
+
+def token(loaded: Loaded) -> Check:
+    """The token that opens the daemon's control routes: where it is, and whether it is the user's alone."""
+    from ullage.gateway.token import is_token, token_path
+
+    file = token_path(loaded.paths.data_dir)
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        detail = f"{file} is made at the first start"
+        return Check(id="token", title="Control token", status="ok", detail=detail)
+    except OSError as error:
+        return _bad_token(f"{file} cannot be read: {error.strerror or error}", f"Make {file} yours to read.")
+    if mode_of(file) & OTHERS:
+        return _bad_token(f"{file} can be read by others", f"Run `chmod 600 {file}`.")
+    if not is_token(content):
+        return _bad_token(f"{file} holds none", "Restart `ullage serve`: it makes a new one.")
+    return Check(id="token", title="Control token", status="ok", detail=f"{file}, for /ullage/v1 as a bearer token")
+
+
+def _bad_token(detail: str, step: str) -> Check:
+    return Check(id="token", title="Control token", status="warn", detail=detail, next=step)
 
 
 def mode_of(path: Path) -> int:
@@ -125,7 +145,7 @@ def data_folder(loaded: Loaded) -> Check:
             title="Data folder",
             status="fail",
             detail=f"{existing} cannot be written",
-            next="give it to this account, or set data_dir",
+            next="Give it to this account, or set data_dir.",
         )
     if existing != folder:
         return Check(id="data", title="Data folder", status="ok", detail=f"{folder} is made at the first start")
@@ -135,7 +155,7 @@ def data_folder(loaded: Loaded) -> Check:
             title="Data folder",
             status="warn",
             detail=f"{folder} is open to others",
-            next=f"chmod 700 {folder}",
+            next=f"Run `chmod 700 {folder}`.",
         )
     return Check(id="data", title="Data folder", status="ok", detail=str(folder))
 
