@@ -47,7 +47,7 @@ class Recorder:
 
     def _record_session(self, observation: Observation, exchange: Exchange) -> None:
         caller, kinship = observation.caller, observation.kinship
-        known = self._known_session(observation.session)
+        known = self._known_session(observation)
         parent = kinship.parent if kinship is not None else None
         record = SessionRecord(
             id=observation.session,
@@ -72,11 +72,11 @@ class Recorder:
                 )
             )
 
-    def _known_session(self, session: str) -> SessionRecord | None:
-        known = self._sessions.pop(session, None)
-        if known is None:
+    def _known_session(self, observation: Observation) -> SessionRecord | None:
+        known = self._sessions.pop(observation.session, None)
+        if known is None and not _is_fresh(observation):
             with contextlib.suppress(StoreError):
-                known = self._store.find_session(session)
+                known = self._store.find_session(observation.session)
         return known
 
     def _keep_session(self, record: SessionRecord) -> None:
@@ -135,6 +135,12 @@ def _call_record(
         prefix_messages=observation.kinship.shared if observation.kinship is not None else None,
         warnings=tuple(exchange.warnings),
     )
+
+
+def _is_fresh(observation: Observation) -> bool:
+    """Whether the session got its id just now: no database needs to be asked about it."""
+    kinship = observation.kinship
+    return observation.caller.identity is None and kinship is not None and kinship.before == 0
 
 
 def _plain_tip(tip: Tip | None, known: SessionRecord | None) -> dict[str, Any] | None:
