@@ -33,7 +33,8 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     """One provider request: the observer's manifest (planner.md 25, metadata only).
 
     `kind`: `conversation`, or the helper's name (`title`, `compaction`, `count_tokens`, …). `outcome`: `ok`, `error`, `cut`
-    (upstream broke), `left` (client left), `unparsed`. `breakdown` is the context report (interface.md 3) without content.
+    (upstream broke), `left` (client left), `answered` (by us), `unparsed`. `breakdown` is the context report (interface.md 3)
+    without content.
     `expected` is what was made of the prompt from the session's last usage before this one was known: `tokens`, `low`, `high`,
     `pairs` learned from, `method`. `usage` has the disjoint names of docs/decisions/0001. Sizes in bytes, times in milliseconds.
     """
