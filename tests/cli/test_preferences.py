@@ -119,7 +119,7 @@ def test_what_cannot_be_used_of_the_settings_is_told(
     status, _, said = call(capsys, "count", request_file)
     assert status == 0
     assert said.splitlines() == [
-        f"ullage: {user_file}:3: accounting.rules[].text_denominator must be a number above 0 and at most 1000000, not 0."
+        f"ullage: {user_file}:3: accounting.rules[].text_denominator must be a number above 0 and at most 1000000, not 0. Correct it, or take it out."
     ]
 
 
