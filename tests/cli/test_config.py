@@ -60,7 +60,7 @@ def test_show_names_what_it_could_not_use_beside_its_output(
     user_file.write_text("server.prot = 1\n")
     status, shown, said = call(capsys, "show")
     assert (status, tomllib.loads(shown)["server"]["port"]) == (0, 8484)
-    assert said == f"ullage: {user_file}:1: server.prot is not a setting (did you mean server.port?)\n"
+    assert said == f"ullage: {user_file}:1: server.prot is not a setting. Did you mean server.port?\n"
 
 
 def test_show_for_programs_has_values_sources_problems_and_paths(
@@ -78,8 +78,42 @@ def test_show_for_programs_has_values_sources_problems_and_paths(
 
 def test_check_is_content_with_a_good_file(user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     user_file.write_text("server.port = 9000\n")
-    assert call(capsys, "check") == (0, f"No problems in {user_file}, the environment.\n", "")
-    assert call(capsys, "check", str(user_file)) == (0, f"No problems in {user_file}.\n", "")
+    assert call(capsys, "check") == (0, f"No problems. Checked: {user_file}, the variables ULLAGE_….\n", "")
+    assert call(capsys, "check", str(user_file)) == (0, f"No problems. Checked: {user_file}.\n", "")
+
+
+def test_check_says_where_it_looked(
+    user_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    missing = f"No problems. Checked: {user_file} (not there), the variables ULLAGE_….\n"
+    assert call(capsys, "check") == (0, missing, "")
+    project = tmp_path / ".ullage.toml"
+    project.write_text("")
+    assert f"(not there), {project}, the" in call(capsys, "check")[1]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql://me:sesame@db/x", "postgresql://db/x?password=sesame", "me:sesame@db", "sqlite://sesame@x"],
+)
+def test_an_address_with_a_password_in_it_is_not_repeated(
+    url: str, user_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_file.write_text(
+        f'store.url = "{url}"\nserver.host = "{url}"\nserver.port = "{url}"\nupstreams.gemini = "{url}"\n'
+    )
+    monkeypatch.setenv("ULLAGE_STORE__URL", url)
+    monkeypatch.setenv("ULLAGE_MODE", url)
+    status, said, _ = call(capsys, "check")
+    assert (status, len(said.splitlines())) == (1, 6)
+    assert "sesame" not in said
+    assert f"{user_file}:1: store.url must be one of sqlite, sqlite:///PATH, memory, not an address" in said
+    assert "sesame" not in call(capsys, "check", "--json")[1]
+    assert "sesame" not in "".join(call(capsys, "show")[1:])
+    for option in (["--store", url], ["--upstream", url], ["--upstream", f"gemini={url}"], ["--host", url]):
+        assert main(["serve", *option]) == 2
+        assert "sesame" not in capsys.readouterr().err
 
 
 def test_check_names_every_problem_and_says_so_by_its_status(
@@ -90,8 +124,8 @@ def test_check_names_every_problem_and_says_so_by_its_status(
     status, said, _ = call(capsys, "check")
     assert status == 1
     assert said.splitlines() == [
-        f"{user_file}:1: server.prot is not a setting (did you mean server.port?)",
-        "$ULLAGE_MOED: ULLAGE_MOED is not a variable that ullage reads (did you mean ULLAGE_MODE?)",
+        f"{user_file}:1: server.prot is not a setting. Did you mean server.port?",
+        "$ULLAGE_MOED: ULLAGE_MOED is not a variable that ullage reads. Did you mean ULLAGE_MODE?",
     ]
     assert [problem["key"] for problem in call_json(capsys, "check")["problems"]] == ["server.prot", "ULLAGE_MOED"]
 
@@ -103,7 +137,7 @@ def test_check_judges_a_named_file_alone(
     file = tmp_path / "other.toml"
     file.write_text("[server\n")
     status, said, _ = call(capsys, "check", str(file))
-    assert (status, said.startswith(f"{file}:1: the file is not TOML")) == (1, True)
+    assert (status, said.startswith(f"{file}:1: The file is not TOML")) == (1, True)
 
 
 def test_check_of_a_file_that_is_not_there_is_a_wrong_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

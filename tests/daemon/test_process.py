@@ -116,6 +116,16 @@ async def test_a_host_that_others_could_reach_is_refused(host: str, tmp_path: Pa
         assert process.stdout == ""
 
 
+async def test_a_settings_file_that_cannot_be_used_is_told_once(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("[server\n")
+    process = await outcome("--config", str(config), data_dir=tmp_path / "data", ULLAGE_MOED="observe")
+    assert (process.status, process.stdout) == (2, "")
+    assert process.log.count("is not TOML") == 1
+    assert process.log.count("hint: ") == 1
+    assert process.log.count("ULLAGE_MOED is not a variable") == 1
+
+
 async def test_a_killed_daemon_keeps_what_it_had_recorded(
     fake: FakeProvider, tmp_path: Path, client: aiohttp.ClientSession
 ) -> None:

@@ -85,29 +85,41 @@ def test_an_empty_variable_counts_as_unset_and_the_debug_switch_is_no_setting(ho
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[server]\nprot = 1", "config.toml:2: server.prot is not a setting (did you mean server.port?)"),
-        ("port = 1", "config.toml:1: port is not a setting (did you mean server.port?)"),
-        ("[stroe]", "config.toml:1: stroe is not a setting (did you mean store?)"),
-        ("zzz = 1", "config.toml:1: zzz is not a setting"),
-        ("[[server]]\nport = 1", "config.toml:2: server[].port is not a setting (did you mean server.port?)"),
-        ("server = 1", "config.toml:1: server is a section, not a value (write [server] and its keys below it)"),
-        ('server.port = "x"', "config.toml:1: server.port must be a whole number from 0 to 65535, not 'x'."),
-        ("server.port = true", "config.toml:1: server.port must be a whole number from 0 to 65535, not true."),
-        ("server.port = 70000", "config.toml:1: server.port must be a whole number from 0 to 65535, not 70000."),
+        ("[server]\nprot = 1", "config.toml:2: server.prot is not a setting. Did you mean server.port?"),
+        ("port = 1", "config.toml:1: port is not a setting. Did you mean server.port?"),
+        ("[stroe]", "config.toml:1: stroe is not a setting. Did you mean store?"),
+        ("zzz = 1", "config.toml:1: zzz is not a setting. `ullage config show` prints every setting."),
+        ("[[server]]\nport = 1", "config.toml:2: server[].port is not a setting. Did you mean server.port?"),
+        ("server = 1", "config.toml:1: server is a section, not a value. Write [server] and its keys below it."),
+        (
+            'server.port = "x"',
+            "config.toml:1: server.port must be a whole number from 0 to 65535, not 'x'. For example 8484.",
+        ),
+        (
+            "server.port = true",
+            "config.toml:1: server.port must be a whole number from 0 to 65535, not true. For example 8484.",
+        ),
+        (
+            "server.port = 70000",
+            "config.toml:1: server.port must be a whole number from 0 to 65535, not 70000. For example 8484.",
+        ),
         (
             "server.keep_alive_s = nan",
-            "config.toml:1: server.keep_alive_s must be a number above 0 and at most 86400, not nan.",
+            "config.toml:1: server.keep_alive_s must be a number above 0 and at most 86400, not nan. For example 120.0.",
         ),
         (
             "server.keep_alive_s = inf",
-            "config.toml:1: server.keep_alive_s must be a number above 0 and at most 86400, not inf.",
+            "config.toml:1: server.keep_alive_s must be a number above 0 and at most 86400, not inf. For example 120.0.",
         ),
-        ("log_level = 'loud'", "config.toml:1: log_level must be one of debug, info, warning, error, not 'loud'."),
+        (
+            "log_level = 'loud'",
+            "config.toml:1: log_level must be one of debug, info, warning, error, not 'loud'. For example info.",
+        ),
         (
             "server.host = '0.0.0.0'",
-            "config.toml:1: server.host must be a loopback address, not 0.0.0.0 (for example 127.0.0.1)",
+            "config.toml:1: server.host must be a loopback address, not '0.0.0.0'. For example 127.0.0.1.",
         ),
-        ("mode = 1979-05-27", "config.toml:1: mode must be observe, not 1979-05-27."),
+        ("mode = 1979-05-27", "config.toml:1: mode must be observe, not 1979-05-27. For example observe."),
     ],
 )
 def test_a_bad_key_is_named_with_its_line_and_what_would_do(home: Home, text: str, said: str) -> None:
@@ -140,18 +152,18 @@ def test_a_number_of_any_size_is_told_and_no_crash(home: Home) -> None:
 
 def test_an_unknown_variable_is_told_with_its_likeliest_meaning(home: Home) -> None:
     (problem,) = home.load(ULLAGE_SERVER_PORT="1").problems
-    assert problem.hint == "did you mean ULLAGE_SERVER__PORT?"
+    assert problem.hint == "Did you mean ULLAGE_SERVER__PORT?"
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"a = 1\nb = \n", ":2: the file is not TOML: Invalid value"),
-        (b"a = [1,\n", ":2: the file is not TOML: Invalid value"),
-        (b"a = 1\nb = '\xff'\n", ":2: the file is not UTF-8 text"),
-        (b"a = " + b"[" * 5000, ": the file is nested too deeply"),
-        (b"a = " + b"9" * 5000, ": the file is not TOML"),
-        (b"#" * (1024 * 1024 + 1), ": the file is larger than 1048576 bytes, so not a configuration"),
+        (b"a = 1\nb = \n", ":2: The file is not TOML: Invalid value"),
+        (b"a = [1,\n", ":2: The file is not TOML: Invalid value"),
+        (b"a = 1\nb = '\xff'\n", ":2: The file is not UTF-8 text"),
+        (b"a = " + b"[" * 5000, ": The file is nested too deeply"),
+        (b"a = " + b"9" * 5000, ": The file is not TOML"),
+        (b"#" * (1024 * 1024 + 1), ": The file is larger than 1048576 bytes, so not a configuration"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_a_problem_and_not_a_crash(home: Home, content: bytes, said: str) -> None:
@@ -159,7 +171,7 @@ def test_a_file_that_cannot_be_read_is_a_problem_and_not_a_crash(home: Home, con
     loaded = home.load()
     (problem,) = loaded.problems
     assert str(problem).startswith(f"{home.user_file}{said}")
-    assert str(problem).endswith(" (nothing in it is used)")
+    assert str(problem).endswith(" Nothing in it is used until it is mended.")
     assert problem.blocking
     assert loaded.settings == Settings()
 
@@ -167,7 +179,7 @@ def test_a_file_that_cannot_be_read_is_a_problem_and_not_a_crash(home: Home, con
 def test_a_folder_in_the_place_of_the_file_is_a_problem(home: Home) -> None:
     home.user_file.mkdir()
     (problem,) = home.load().problems
-    assert problem.message == "the file cannot be read: Is a directory"
+    assert problem.message == "The file cannot be read: Is a directory."
 
 
 def test_a_file_may_begin_with_a_byte_order_mark_and_have_any_line_ends(home: Home) -> None:

@@ -50,7 +50,7 @@ api = "openai-completions"
 """
 
 
-NEVER = "is an expression that cannot be used, so its rule never matches (use a name or a glob, as claude-*)"
+NEVER = "is an expression that cannot be used, so its rule never matches. Use a name or a glob, as claude-*."
 
 
 @pytest.fixture
@@ -173,43 +173,43 @@ def test_a_denominator_that_is_none_is_dropped_alone(folder: Path, number: str) 
     [
         (
             "[accounting.profiles.a]\ntext_denominater = 3",
-            "2: accounting.profiles.a.text_denominater is not a setting (did you mean text_denominator?)",
+            "2: accounting.profiles.a.text_denominater is not a setting. Did you mean text_denominator?",
         ),
         (
             "[accounting.tool_shapes.t]\nzzz = 3",
-            "2: accounting.tool_shapes.t.zzz is not a setting (known: label, denominator, url, reference_url, shape, template)",
+            f"2: accounting.tool_shapes.t.zzz is not a setting. Known are {', '.join(ToolShape.__struct_fields__)}.",
         ),
         (
             "accounting.profiles = 3",
-            "1: accounting.profiles is a table, not a value (write [accounting.profiles.NAME] and its keys below it)",
+            "1: accounting.profiles is a table, not a value. Write [accounting.profiles.NAME] and its keys below it.",
         ),
         (
             "accounting.profiles.a = 3",
-            "1: accounting.profiles.a is a table, not a value (write [accounting.profiles.NAME] and its keys below it)",
+            "1: accounting.profiles.a is a table, not a value. Write [accounting.profiles.NAME] and its keys below it.",
         ),
         (
             "[[accounting.profiles]]\nlabel = 'x'",
-            "2: accounting.profiles[].label is a table, not a value (write [accounting.profiles.NAME] and its keys below it)",
+            "2: accounting.profiles[].label is a table, not a value. Write [accounting.profiles.NAME] and its keys below it.",
         ),
         (
             "[accounting.rules]\nmatch.model = 'x'",
-            "2: accounting.rules.match.model is a table, not a value (write [[accounting.rules]] and its keys below it)",
+            "2: accounting.rules.match.model is a table, not a value. Write [[accounting.rules]] and its keys below it.",
         ),
         (
             "accounting.rules = [1]",
-            "1: accounting.rules is a table, not a value (write [[accounting.rules]] and its keys below it)",
+            "1: accounting.rules is a table, not a value. Write [[accounting.rules]] and its keys below it.",
         ),
         (
             "[accounting.profile.a]\nlabel = 'x'",
-            "2: accounting.profile.a.label is not a setting (did you mean accounting.profiles?)",
+            "2: accounting.profile.a.label is not a setting. Did you mean accounting.profiles?",
         ),
         (
             "[[accounting.rules]]\nprofile = 'gone'",
-            "2: accounting.rules[0] names a profile 'gone' that is not there (there is no [accounting.profiles.gone])",
+            "2: accounting.rules[0] names a profile 'gone' that is not there. Write [accounting.profiles.gone].",
         ),
         (
             "accounting.defaults.profile = 'gone'",
-            "1: accounting.defaults.profile names a profile 'gone' that is not there (there is no [accounting.profiles.gone])",
+            "1: accounting.defaults.profile names a profile 'gone' that is not there. Write [accounting.profiles.gone].",
         ),
         (
             "[[accounting.rules]]\nmatch.model = '/(/'",

@@ -43,9 +43,13 @@ def test_what_is_no_address_is_refused(written: str) -> None:
         provider_root(written)
 
 
-def test_a_password_in_an_address_is_refused_and_not_repeated() -> None:
+@pytest.mark.parametrize(
+    "written",
+    ["https://me:secret@h/v1", "me:secret@h", "https://h/v1?key=secret", "https://h/#secret", "http://[secret@"],
+)
+def test_a_password_in_an_address_is_refused_and_not_repeated(written: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        provider_root("https://me:secret@h/v1")
+        provider_root(written)
     assert "secret" not in f"{caught.value.message} {caught.value.hint}"
 
 

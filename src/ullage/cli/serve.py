@@ -26,7 +26,7 @@ def command(
     store: str | None,
     data_dir: Path | None,
 ) -> None:
-    """Run the gateway between your coding agents and their providers.
+    """Run the daemon between your agents and their providers.
 
     Point a client at it with `ullage setup CLIENT`, then look with `ullage context` and `ullage sessions`.
     """
@@ -49,7 +49,8 @@ def command(
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
     for problem in loaded.problems:
-        logging.getLogger("ullage.settings").warning("%s", problem)
+        if problem not in loaded.blocking[:1]:  # that one is what it ends with
+            logging.getLogger("ullage.settings").warning("%s", problem)
     loaded.require_usable()
     _run(loaded)
 

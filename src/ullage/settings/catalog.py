@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct, inspect
 
 from .records import Settings
-from .upstreams import DEFAULT_UPSTREAMS, SHORT_NAMES, UPSTREAM_NAMES, provider_root
+from .upstreams import ADDRESS_SECRETS, DEFAULT_UPSTREAMS, SHORT_NAMES, UPSTREAM_NAMES, provider_root
 
 UPSTREAMS = "upstreams"
 
@@ -87,8 +87,17 @@ def encodable(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
+def example_of(setting: Setting) -> str:
+    """A hint with a value that would do; without a default, what else there is to do."""
+    if setting.default in (None, "", msgspec.NODEFAULT):
+        return "Correct it, or take it out."
+    return f"For example {setting.default if isinstance(setting.default, str) else shown(setting.default)}."
+
+
 def shown(value: Any) -> str:
-    """A value for a message, cut where it is long."""
+    """A value for a message, cut where it is long. What may be an address with a password in it is not repeated."""
+    if any(sign in str(value) for sign in ADDRESS_SECRETS):
+        return "an address that may hold a password"
     text = str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 60 else text[:59] + "…"
 

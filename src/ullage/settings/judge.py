@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage.core.errors import SettingsError
 
-from .catalog import UPSTREAMS, Setting, catalog, convert, sections, variables
+from .catalog import UPSTREAMS, Setting, catalog, convert, example_of, sections, shown, variables
 from .paths import absolute_folder
 from .provenance import Choice, Problem, ProblemCode
 from .tables import TABLES, judge_tables, split
@@ -23,6 +23,10 @@ PROJECT_SECTIONS = ("accounting.defaults",)
 
 # Settings whose default is no safe stand-in for a value that cannot be used: see `Problem.blocking`.
 NO_STAND_IN = ("data_dir", "server.host", "store.url", f"{UPSTREAMS}.")
+
+
+# The next step for a key that is spelled like no other.
+KNOWN = "`ullage config show` prints every setting."
 
 
 class EntryError(Exception):
@@ -76,7 +80,9 @@ def usable(entry: Entry, home: Path) -> Any:
     if setting is None:
         raise unknown(entry)
     if entry.source.kind == "project" and not may_be_the_projects(setting):
-        raise EntryError("not_allowed", f"a project file may not set {entry.key}", "it belongs in the user's own file")
+        raise EntryError(
+            "not_allowed", f"A project file may not set {entry.key}.", "It belongs in the user's own file."
+        )
     value = converted(setting, entry)
     if entry.key == "data_dir" and value:
         return str(absolute_folder(value, home=home, base=entry.base))
@@ -91,14 +97,16 @@ def loopback(host: str) -> str:
     """A host without the brackets that an address has in a URL. Raises `EntryError` if others could reach it."""
     if is_loopback(host):
         return host.strip("[]")
-    raise EntryError("bad_value", f"server.host must be a loopback address, not {host}", "for example 127.0.0.1")
+    raise EntryError(
+        "bad_value", f"server.host must be a loopback address, not {shown(host)}.", "For example 127.0.0.1."
+    )
 
 
 def converted(setting: Setting, entry: Entry) -> Any:
     try:
         return convert(setting, entry.value, lenient=entry.source.kind == "environment")
     except ValueError as error:
-        raise EntryError("bad_value", str(error)) from error
+        raise EntryError("bad_value", str(error), example_of(setting)) from error
     except SettingsError as error:
         raise EntryError("bad_value", f"{setting.key}: {error.message}", error.hint) from error
 
@@ -107,14 +115,14 @@ def unknown(entry: Entry) -> EntryError:
     """Why no setting has this key, with the nearest one that exists."""
     if entry.key in sections():
         return EntryError(
-            "bad_value", f"{entry.key} is a section, not a value", f"write [{entry.key}] and its keys below it"
+            "bad_value", f"{entry.key} is a section, not a value.", f"Write [{entry.key}] and its keys below it."
         )
     if entry.source.kind == "environment":
         kind, known = "a variable that ullage reads", list(variables())
     else:
         kind, known = "a setting", [*catalog(), *filter(None, sections()), *TABLES]
     nearest = suggest(entry.key, known)
-    return EntryError("unknown_key", f"{entry.key} is not {kind}", f"did you mean {nearest}?" if nearest else "")
+    return EntryError("unknown_key", f"{entry.key} is not {kind}.", f"Did you mean {nearest}?" if nearest else KNOWN)
 
 
 def suggest(key: str, known: list[str]) -> str | None:

@@ -50,7 +50,10 @@ def read_file(path: Path, kind: SourceKind, *, required: bool = False) -> Layer:
         found = read_toml(path)
     except FileNotFoundError as error:
         if required:
-            raise SettingsError(f"There is no settings file {path}.") from error
+            raise SettingsError(
+                f"There is no settings file {path}.",
+                hint="Give one that is there; `ullage config show` prints one to begin with.",
+            ) from error
         return Layer(kind=kind)
     except TomlError as error:
         return Layer(kind=kind, problems=(unreadable(path, kind, error),))
@@ -72,8 +75,8 @@ def unreadable(path: Path, kind: SourceKind, error: TomlError) -> Problem:
         code="unreadable",
         key=None,
         source=Source(kind=kind, file=str(path), line=error.line),
-        message=f"the file {error}",
-        hint="nothing in it is used",
+        message=f"The file {error}.",
+        hint="Nothing in it is used until it is mended.",
         # A user file may name upstreams, which are not known now; a project file may not.
         blocking=kind == "user",
     )

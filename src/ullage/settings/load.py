@@ -134,8 +134,8 @@ def drop_loops(chosen: dict[str, Choice]) -> list[Problem]:
             code="conflict",
             key=key,
             source=chosen[key].source,
-            message=f"{key} is {chosen.pop(key).value}, ullage's own address",
-            hint="an upstream is a provider; clients are pointed at ullage with `ullage setup`",
+            message=f"{key} is {chosen.pop(key).value}, ullage's own address.",
+            hint="An upstream is a provider; `ullage setup` points clients at ullage.",
             blocking=True,
         )
         for key in looping

@@ -49,6 +49,6 @@ class Problem(Struct, frozen=True, kw_only=True):
     blocking: bool = False
 
     def __str__(self) -> str:
-        text = f"{self.source}: {self.message}" + (f" ({self.hint})" if self.hint else "")
+        text = f"{self.source}: {self.message} {self.hint}".rstrip()
         # Keys come from files that anyone may have written: they must not drive a terminal.
         return "".join(sign if sign.isprintable() else "·" for sign in text)

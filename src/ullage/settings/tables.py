@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ullage.core.profiles.heuristics import Profile, Rule, ToolShape, is_understood
 
-from .catalog import Setting, convert, record_settings
+from .catalog import Setting, convert, example_of, record_settings
 from .provenance import Choice, Problem, ProblemCode, Source, SourceKind
 from .toml_file import KeyPath
 
@@ -85,8 +85,10 @@ def missing_profiles(chosen: dict[str, Choice]) -> Iterator[Problem]:
         if key.startswith(f"{RULES}["):
             named = choice.value.get("profile")
         if named is not None and named not in known:
-            hint = f"known: {', '.join(known)}" if known else f"there is no [{PROFILES}.{named}]"
-            yield _refused(key, choice.source, "conflict", (f"{key} names a profile {named!r} that is not there", hint))
+            hint = f"Known are {', '.join(known)}." if known else f"Write [{PROFILES}.{named}]."
+            yield _refused(
+                key, choice.source, "conflict", (f"{key} names a profile {named!r} that is not there.", hint)
+            )
 
 
 def place(tree: dict[str, Any], key: str, value: Any) -> bool:
@@ -121,7 +123,7 @@ def _is_no_table(entry: Entry) -> bool:
 def _how_to_write(entry: Entry) -> tuple[str, str]:
     table = _table_of(entry)
     header = f"[[{table}]]" if table == RULES else f"[{table}.NAME]"
-    return f"{entry.key} is a table, not a value", f"write {header} and its keys below it"
+    return f"{entry.key} is a table, not a value.", f"Write {header} and its keys below it."
 
 
 def _leaves(entry: Entry) -> Iterator[tuple[str, str | int, _Leaf | None]]:
@@ -176,12 +178,12 @@ def _problem_of(record: type[Struct], leaf: _Leaf) -> Problem | None:
     fields = _fields(record)
     if leaf.field not in fields:
         nearest = next(iter(difflib.get_close_matches(leaf.field, fields, n=1)), None)
-        hint = f"did you mean {nearest}?" if nearest else f"known: {', '.join(fields)}"
-        return _refused(leaf.key, leaf.source, "unknown_key", (f"{leaf.key} is not a setting", hint))
+        hint = f"Did you mean {nearest}?" if nearest else f"Known are {', '.join(fields)}."
+        return _refused(leaf.key, leaf.source, "unknown_key", (f"{leaf.key} is not a setting.", hint))
     try:
         _value_of(record, leaf)
     except ValueError as error:
-        return _refused(leaf.key, leaf.source, "bad_value", (str(error), ""))
+        return _refused(leaf.key, leaf.source, "bad_value", (str(error), example_of(fields[leaf.field])))
     return None
 
 
@@ -199,8 +201,8 @@ def _says_whom(field: str) -> bool:
 def _doubts(leaf: _Leaf) -> Iterator[Problem]:
     """A pattern that can fit nothing is no error, but nobody means it."""
     if _says_whom(leaf.field) and not is_understood(leaf.value):
-        message = f"{leaf.key} is an expression that cannot be used, so its rule never matches"
-        yield _refused(leaf.key, leaf.source, "bad_value", (message, "use a name or a glob, as claude-*"))
+        message = f"{leaf.key} is an expression that cannot be used, so its rule never matches."
+        yield _refused(leaf.key, leaf.source, "bad_value", (message, "Use a name or a glob, as claude-*."))
 
 
 def _refused(key: str, source: Source, code: ProblemCode, said: tuple[str, str]) -> Problem:

@@ -29,6 +29,10 @@ UPSTREAM_NAMES: tuple[str, ...] = (*DIALECTS, *SHORT_NAMES)
 # What providers' manuals print behind their root. The clients add it themselves (interface specification, section 1).
 API_VERSIONS = ("/v1", "/v1beta")
 
+# What stands in an address that holds a password or a key: such a one is never repeated.
+ADDRESS_SECRETS = "@?#"
+_EXAMPLE = "For example https://api.openai.com."
+
 
 def resolve_upstreams(settings: Settings) -> dict[Dialect, str]:
     """The root of every dialect: what is set, else the provider's public address. Never ends in `/`, `/v1` or `/v1beta`."""
@@ -50,13 +54,11 @@ def parse_upstream_flag(text: str) -> dict[Dialect, str]:
     name = name.strip()
     if not separator:
         raise SettingsError(
-            f"--upstream {text}: DIALECT=URL is needed.",
-            hint="For example --upstream anthropic=http://127.0.0.1:9000",
+            "--upstream needs DIALECT=URL.",
+            hint="For example --upstream anthropic=http://127.0.0.1:9000.",
         )
     if name not in UPSTREAM_NAMES:
-        raise SettingsError(
-            f"--upstream {text}: there is no dialect {name!r}.", hint=f"One of {', '.join(UPSTREAM_NAMES)}."
-        )
+        raise SettingsError(f"--upstream: there is no dialect {name!r}.", hint=f"One of {', '.join(UPSTREAM_NAMES)}.")
     return expand_upstreams({name: url})
 
 
@@ -66,22 +68,21 @@ def provider_root(url: str) -> str:
     Raises `SettingsError`, whose message does not repeat an address that may hold a password.
     """
     text = url.strip()
+    named = "The address" if any(sign in text for sign in ADDRESS_SECRETS) else repr(text)
     try:
         parts = urlsplit(text)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise SettingsError(f"{text!r} is not an address: {error}.") from error
+        raise SettingsError(f"{named} is not an address: {error}.", hint=_EXAMPLE) from error
     if parts.username is not None or parts.password is not None:
         raise SettingsError(
             "An upstream's address must not hold a user name or password.",
             hint="The client's own credential is passed on.",
         )
     if parts.scheme not in ("http", "https") or not host or any(c.isspace() for c in text):
-        raise SettingsError(f"{text!r} is not an http or https address.", hint="For example https://api.openai.com")
+        raise SettingsError(f"{named} is not an http or https address.", hint=_EXAMPLE)
     if parts.query or parts.fragment:
-        raise SettingsError(
-            f"{text!r}: an upstream's address ends with its path.", hint="Leave out what follows ? or #."
-        )
+        raise SettingsError("An upstream's address ends with its path.", hint="Leave out what follows ? or #.")
     return without_version(text.rstrip("/?#"))
 
 

@@ -32,11 +32,16 @@ def command(context: click.Context, file: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({"checked": places, "problems": problems})
     else:
-        click.echo("\n".join(str(problem) for problem in problems) or f"No problems in {', '.join(places)}.")
+        click.echo("\n".join(str(problem) for problem in problems) or f"No problems. Checked: {', '.join(places)}.")
     context.exit(1 if problems else 0)
 
 
 def checked_places(loaded: Loaded) -> list[str]:
-    """What was looked at: files that are there, and the environment."""
-    files = (loaded.paths.user_file, loaded.paths.project_file)
-    return [*(str(file) for file in files if file is not None and file.exists()), "the environment"]
+    """What was looked at, and where a file would be that is not there."""
+    user = loaded.paths.user_file
+    project = loaded.paths.project_file
+    return [
+        str(user) if user.exists() else f"{user} (not there)",
+        *([str(project)] if project is not None else []),
+        "the variables ULLAGE_…",
+    ]
