@@ -293,3 +293,8 @@ def test_a_project_file_checked_alone_is_judged_as_one(home: Home) -> None:
     home.user_file.write_text("server.port = 1\n")
     assert [problem.code for problem in check_file(home.project_file)] == ["not_allowed"]
     assert check_file(home.user_file) == ()
+
+
+def test_every_client_that_is_let_in_can_have_a_connection_to_its_provider() -> None:
+    settings = Settings()
+    assert settings.upstream.connections >= settings.server.max_connections

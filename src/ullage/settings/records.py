@@ -39,7 +39,7 @@ class UpstreamSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     connect_timeout_s: Annotated[Seconds, Meta(description="Longest wait for a connection to a provider.")] = 15.0
     idle_timeout_s: Annotated[Seconds, Meta(description="Longest silence of a provider inside one answer.")] = 600.0
-    connections: Annotated[Connections, Meta(description="Connections to providers at once.")] = 512
+    connections: Annotated[Connections, Meta(description="Connections to providers at once.")] = 2000
     keep_alive_s: Annotated[Seconds, Meta(description="How long an idle provider connection is kept.")] = 60.0
     use_proxy_environment: Annotated[
         bool, Meta(description="Reach providers through HTTPS_PROXY and its kin when they are set.")
