@@ -141,10 +141,10 @@ def test_the_tool_block_is_one_row_and_every_tool_is_net() -> None:
     breakdown = account(Context(tools=(PING, MODE, FIND_FILES)), meter)
     tools = next(section for section in breakdown.sections if section.id == "tools")
     assert {item.name: item.tokens for item in tools.items} == {
-        "ping": 22,
-        "mode": 24,
+        "ping": 21,
+        "mode": 23,
         "find_files": 60,
-        "tool block": 15,
+        "tool block": 16,
     }
     assert tools.title == "Tools (3/3 active)"
 
@@ -153,7 +153,7 @@ def test_a_demanded_tool_makes_the_block_of_claude_larger() -> None:
     meter = make_meter(dialect="anthropic", provider="anthropic", model="claude-opus-4-8", client=None)
     context = Context(tools=(PING,))
     free = account(context, meter).total.tokens
-    forced = account(context, meter, options=Options(forced_tool=True)).total.tokens
+    forced = account(context, meter, options=Options(choice="any")).total.tokens
     assert forced - free == 410 - 290
 
 

@@ -60,15 +60,25 @@ def test_calls_and_results_bring_their_own_frame() -> None:
     call = Message(role="assistant", parts=(Part(kind="tool_call", name="ping", text='{"host":"x"}', call_id="1"),))
     result = Message(role="tool", parts=(Part(kind="tool_result", text="pong", call_id="1"),))
     measured_call, measured_result = measure_message(call, GPT_5), measure_message(result, GPT_5)
-    assert (measured_call.frame, measured_result.frame) == (11, 11)
+    assert (measured_call.frame, measured_result.frame) == (10 + O200K.count("ping"), 10)
     assert measured_call.entries[0].tokens == O200K.count("ping") + O200K.count('{"host":"x"}')
     assert (measured_result.entries[0].section, measured_result.results_only) == ("tool_outputs", True)
 
 
-def test_sealed_reasoning_is_counted_as_parts_never_sized() -> None:
-    sealed = Part(kind="thinking", text="", carries_reasoning=True, sealed_chars=50_000, wire_type="reasoning")
-    measure = measure_message(Message(role="assistant", parts=(sealed,)), GPT_5)
-    assert (measure.entries, measure.sealed, measure.carries, measure.frame) == ((), 1, True, 0)
+def test_sealed_reasoning_is_sized_by_its_seal_where_that_is_known() -> None:
+    sealed = Part(kind="thinking", text="", carries_reasoning=True, sealed_chars=6_000, wire_type="reasoning")
+    message = Message(role="assistant", parts=(sealed,))
+    measure = measure_message(message, GPT_5)
+    assert (measure.entries, measure.sealed, measure.carries, measure.frame) == ((), 0, True, 0)
+    assert 600 < measure.sealed_tokens < 1_100
+    chars = make_meter(dialect=None, provider=None, model=None, client=None, estimator="chars-v1")
+    assert (measure_message(message, chars).sealed, measure_message(message, chars).sealed_tokens) == (1, 0)
+
+
+def test_signatures_of_claude_cost_nothing() -> None:
+    signed = Part(kind="thinking", text="Hm.", carries_reasoning=True, sealed_chars=6_000, wire_type="thinking")
+    measure = measure_message(Message(role="assistant", parts=(signed,)), CLAUDE)
+    assert (measure.sealed, measure.sealed_tokens, measure.carries) == (0, 0, True)
 
 
 def test_a_summary_of_sealed_thinking_is_no_part_of_the_prompt() -> None:

@@ -117,7 +117,7 @@ def test_several_results_between_two_calls_share_the_growth_exactly() -> None:
 def test_what_the_file_leaves_out_is_measured_from_the_first_prompt() -> None:
     breakdown = breakdown_of(CONVERSATION, Record(calls=STEPS, complete=False))
     first = measure_message(CONVERSATION[0], CLAUDE)
-    said = first.frame + first.entries[0].tokens + 5
+    said = first.frame + first.entries[0].tokens + CLAUDE.rule.opening()
     assert rows(breakdown)["unrecorded"] == 10_000 - said
     assert "incomplete_record" not in codes(breakdown)
     assert abs(breakdown.gap) < 100

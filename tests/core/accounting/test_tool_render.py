@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.core.accounting import make_meter, measure_tool
 from ullage.core.accounting.tool_render import render_tool
 from ullage.core.content import ToolSpec
 from ullage.core.tokens import load_vocabulary
 
-from .tools import FIND_FILES, MODE, PING, make_tool
+from .tools import FIND_FILES, MODE, PING
 
 
 def rendered(tool: ToolSpec) -> str:
@@ -44,27 +41,6 @@ def test_renders_have_the_sizes_and_exact_counts_of_the_table(tool: ToolSpec, ch
 def test_the_three_tools_and_the_block_come_to_122() -> None:
     tools = (PING, MODE, FIND_FILES)
     assert 16 + sum(load_vocabulary("o200k_base").count(rendered(tool)) for tool in tools) == 122
-
-
-@pytest.mark.shared
-def test_measured_tools_lie_within_fifteen_percent_each_and_two_in_all(shared_data: Path) -> None:
-    """The table of 13 provider-measured tools; seven of them are in the data with their definitions."""
-    exact = {"bash": 92, "write": 62, "mode": 24, "lit30": 199, "defaults": 71, "refs": 54, "constraints": 79}
-    meter = make_meter(dialect="openai-responses", provider="openai-codex", model="gpt-6-sol", client=None)
-    provider = ours = 0
-    for line in (shared_data / "token_ground_truth.jsonl").read_text().splitlines():
-        if '"tool-delta"' not in line:
-            continue
-        row = json.loads(line)
-        tool = row["payload"]["tools"][0]
-        spec = make_tool(tool["name"], tool["description"], tool["parameters"])
-        tokens = measure_tool(spec, meter).entries[0].tokens
-        assert tokens == exact.pop(spec.name)
-        assert abs(tokens - row["tokens"]) <= 0.15 * row["tokens"]
-        provider += row["tokens"]
-        ours += tokens
-    assert not exact
-    assert abs(ours - provider) <= 0.02 * provider
 
 
 @pytest.mark.parametrize(

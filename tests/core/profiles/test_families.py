@@ -34,7 +34,7 @@ from ullage.core.tokens import VOCABULARIES
         ("kimi-coding", "anthropic", "k3-256k", "kimi-k3"),
         ("moonshot", "openai-chat", "kimi-k2-thinking", "kimi-k2"),
         ("deepseek", "openai-chat", "deepseek-v4-flash", "deepseek"),
-        ("groq", "openai-chat", "deepseek-r1-distill-llama-70b", "llama-3"),
+        ("groq", "openai-chat", "deepseek-r1-distill-llama-70b", "llama-3-distilled"),
         ("xai", "openai-responses", "grok-4.20-0309-reasoning", "grok-4.3"),
         ("xai", "openai-responses", "grok-4.5", "grok-4.5"),
         ("google", "gemini", "gemini-2.5-flash", "gemini"),

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ullage.core.profiles import find_interval
 from ullage.core.tokens import compact_json
 
 from .breakdown import Breakdown, Notice, Total
 from .details import describe
 from .heuristics import settle
-from .measure import Entry, measure_message, measure_system, measure_tool
+from .intervals import bounds, content_kind
+from .measure import DEFERRED, Entry, measure_message, measure_system, measure_tool
 from .options import NO_OPTIONS, Options
 from .sections import TOOL_BLOCK, make_sections
 
@@ -45,12 +47,17 @@ def assemble(
 
     `complete` is false where the record leaves out the system prompt or the tools. `details` are words for the views.
     """
-    entries = [entry for measure in (*system, *tools) for entry in measure.entries]
-    entries += [entry for members in message_entries(meter, messages) for entry in members]
-    entries += once_entries(meter, entries, options)
-    entries.append(framing_entry(meter, [*system, *messages], options))
     reported = usage.prompt if usage is not None else None
-    total = total_from_usage(reported) if reported else None
+    offered = hidden_tools(tools) if meter.rule.hides_tools(options) else loaded_tools(tools, messages)
+    entries = [entry for measure in (*system, *offered) for entry in measure.entries]
+    entries += [entry for members in message_entries(meter, messages) for entry in members]
+    prompted = has_system([*system, *messages]) or not complete
+    entries += once_entries(meter, offered, options, system=prompted)
+    framing = framing_entry(meter, [*system, *messages], options, system=prompted)
+    entries.append(_plus(framing, meter.rule.parallel_frame() * further_calls(messages)))
+    if not reported:
+        entries += sealed_entries(meter, messages)
+    total = total_from_usage(reported) if reported else estimated_total(meter, entries, [*system, *tools, *messages])
     breakdown = compose(meter, entries, total=total, window=window, details=details)
     notices = find_notices(breakdown, [*tools, *messages], complete=complete)
     return replace(breakdown, warnings=notices, output=usage.output if usage is not None else None)
@@ -112,17 +119,73 @@ def compose(
     )
 
 
+def estimated_total(meter: Meter, entries: Sequence[Entry], measures: Sequence[Measure]) -> Total | None:
+    """The sum of what was counted, within the measured error of the rules behind it; `None` if those were not measured."""
+    if not meter.counts_the_wire:
+        return None
+    tokens, low, high = (sum(getattr(entry, name) for entry in entries) for name in ("tokens", "low", "high"))
+    content = content_kind(measures, entries)
+    low, high, measured = bounds(content, tokens, low, high, find_interval(meter.fitted, content, tokens))
+    return Total(
+        tokens=tokens, low=low, high=high, kind="estimate", method=meter.estimator, content=content, measured=measured
+    )
+
+
 def total_from_usage(tokens: int) -> Total:
     """A total that the provider reported."""
     return Total(tokens=tokens, low=tokens, high=tokens, kind="usage", method="usage")
 
 
-def once_entries(meter: Meter, entries: Sequence[Entry], options: Options) -> Iterator[Entry]:
-    """What comes once: the block that the first tool brings, and the output schema."""
-    if any(entry.section == "tools" and entry.loaded_tokens is None for entry in entries):
-        yield fixed_entry("tools", TOOL_BLOCK, meter.rule.tool_block(options), meter.rule.tools_method)
+def has_system(measures: Sequence[Measure]) -> bool:
+    """Whether a request holds a system prompt, be it a block or a message."""
+    return any(measure.role in ("system", "developer") and measure.entries for measure in measures)
+
+
+def hidden_tools(tools: Sequence[Measure]) -> list[Measure]:
+    """Tools that the choice of none keeps from the model: they cost nothing."""
+    return [replace(measure, entries=tuple(map(_unsent, measure.entries))) for measure in tools]
+
+
+def loaded_tools(tools: Sequence[Measure], messages: Sequence[Measure]) -> Sequence[Measure]:
+    """Deferred tools that were called have been loaded, and cost what they cost."""
+    if not any(entry.method == DEFERRED for measure in tools for entry in measure.entries):
+        return tools
+    called = {entry.tool for measure in messages for entry in measure.entries if entry.call_id is not None}
+    return [
+        replace(measure, entries=tuple(_loaded(entry) if entry.name in called else entry for entry in measure.entries))
+        for measure in tools
+    ]
+
+
+def _loaded(entry: Entry) -> Entry:
+    if entry.method != DEFERRED or entry.loaded_tokens is None:
+        return entry
+    tokens = entry.loaded_tokens
+    return replace(entry, tokens=tokens, low=tokens, high=tokens, method="deferred, then called", loaded_tokens=None)
+
+
+def _unsent(entry: Entry) -> Entry:
+    loaded = entry.tokens if entry.loaded_tokens is None else entry.loaded_tokens
+    return replace(entry, tokens=0, low=0, high=0, method="not offered", loaded_tokens=loaded)
+
+
+def sealed_entries(meter: Meter, messages: Sequence[Measure]) -> Iterator[Entry]:
+    """Hidden reasoning that the provider replays, by the length of its seals."""
+    turn = 0 if meter.retention == "all" or meter.rule.seals_last else current_turn(messages)
+    tokens = sum(measure.sealed_tokens for measure in messages[turn:])
+    if tokens:
+        yield fixed_entry("reasoning", "replayed, sealed", tokens, "length of the seal")
+
+
+def once_entries(meter: Meter, tools: Sequence[Measure], options: Options, *, system: bool = True) -> Iterator[Entry]:
+    """What comes once: the block that the first of the tool list brings, and the output schema."""
+    if any(entry.loaded_tokens is None for measure in tools for entry in measure.entries):
+        block = meter.rule.tool_block(options, system=system)
+        waiting = any(entry.method == DEFERRED for measure in tools for entry in measure.entries)
+        block += meter.rule.deferred_block() * waiting
+        yield fixed_entry("tools", TOOL_BLOCK, block, meter.rule.tools_method)
     if options.schema:
-        amount = meter.rule.schema(options.schema, options.schema_name)
+        amount = meter.rule.schema(options)
         yield Entry(
             section="schema",
             name=options.schema_name,
@@ -165,11 +228,24 @@ def current_turn(messages: Sequence[Measure]) -> int:
     return max((index for index, measure in enumerate(messages) if measure.opens_turn), default=0)
 
 
-def framing_entry(meter: Meter, measures: Sequence[Measure], options: Options) -> Entry:
+def framing_entry(meter: Meter, measures: Sequence[Measure], options: Options, *, system: bool = True) -> Entry:
     """What stands around the content: the opening, hidden text of the vendor, and a few tokens a message."""
     frames = sum(measure.frame for measure in measures)
-    tokens = frames + meter.rule.opening() + meter.rule.hidden(options)
+    tokens = frames + meter.rule.opening() + meter.rule.hidden(options, system=system)
     return fixed_entry("framing", "around messages", tokens, "framing constants")
+
+
+def _plus(entry: Entry, tokens: int) -> Entry:
+    return replace(entry, tokens=entry.tokens + tokens, low=entry.low + tokens, high=entry.high + tokens)
+
+
+def further_calls(measures: Sequence[Measure]) -> int:
+    """Tool calls made at once with another: all but the first of each run without an answer in between."""
+    further = run = 0
+    for measure in measures:
+        run = run + measure.calls if measure.calls else 0
+        further += min(measure.calls, max(0, run - 1))
+    return further
 
 
 def fixed_entry(section: str, name: str, tokens: int, method: str) -> Entry:
@@ -199,7 +275,7 @@ def find_notices(breakdown: Breakdown, measures: Sequence[Measure], *, complete:
     unknown = sum(measure.unknown for measure in measures)
     if unknown:
         warnings.append(
-            Notice(code="unknown_cost", message=f"Pictures and tools whose cost is only guessed: {unknown}.")
+            Notice(code="unknown_cost", message=f"Pictures, files and tools whose cost is only guessed: {unknown}.")
         )
     if complete and not sealed and breakdown.total.kind == "usage" and _is_large(breakdown):
         warnings.append(

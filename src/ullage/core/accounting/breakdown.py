@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ullage.core.profiles import ContentKind
+
 TotalKind = Literal["usage", "estimate"]
 
 
@@ -69,13 +71,19 @@ class Heuristic(Struct, frozen=True, kw_only=True):
 
 
 class Total(Struct, frozen=True, kw_only=True):
-    """The prompt of a call: from the provider, or estimated by `method` within bounds."""
+    """The prompt of a call: from the provider, or estimated by `method` within bounds.
+
+    `content` is what made an estimate hard; `measured` says that the bounds come from payloads of the same kind and size that a
+    provider counted, and not from a guess.
+    """
 
     tokens: int
     low: int
     high: int
     kind: TotalKind
     method: str
+    content: ContentKind = "text"
+    measured: bool = True
 
 
 class Field(Struct, frozen=True, kw_only=True):

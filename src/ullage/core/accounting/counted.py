@@ -33,7 +33,7 @@ def with_counts(breakdown: Breakdown, *, full: int | None, isolation: Isolation 
     rows = sum(section.tokens for section in sections)
     if full is not None and total.kind == "estimate":
         total = Total(tokens=full, low=full, high=full, kind="usage", method=PREFLIGHT)
-    elif total.kind == "estimate":
+    elif total.kind == "estimate" and sections != breakdown.sections:
         # A sum of rows, some of them counted by now.
         low, high = sum(section.low for section in sections), sum(section.high for section in sections)
         total = replace(total, tokens=rows, low=low, high=high)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.core.content import Role
 
 from .amounts import Amount, exactly, total
 from .heuristics.calls import call_json
-from .inline_tools import inline_tools
+from .inline_tools import WIRE_TYPE, inline_tools
 from .layouts import find_blocks
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from .layouts import Block
     from .meter import Meter
 
+_END_OF_THOUGHT = "</think>"
+COMPACTED = "compacted"
+"""Item of a conversation that was replaced by a sealed summary."""
+DEFERRED = "deferred"
+"""Method of a tool that waits to be loaded."""
+_COMPACTION = "compaction"
 _FRAMED_KINDS = ("tool_call", "tool_result", "thinking")
 # Wire types of a user's own words in all dialects and records; a client's attachments have types of their own.
 _PROMPT_TYPES = ("", "text", "input_text", "queued_command")
@@ -52,15 +59,19 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False):
 class Measure(Struct, frozen=True, kw_only=True, gc=False):
     """One slice measured. `frame` are the tokens around its content.
 
-    `sealed` counts parts whose hidden reasoning is replayed but has no known size; `carries` is true if any part lets the
-    provider replay reasoning. `opens_turn` is true for a message of the user that answers no tool call, `results_only` for one
-    that holds nothing but tool results. `unknown` counts media and tools of unknown cost.
+    `sealed_tokens` are of hidden reasoning that is replayed, `sealed` counts parts where its size is unknown; `carries` is true
+    if any part lets the provider replay reasoning. `calls` counts tool calls, `media` pictures and files. `opens_turn` is true
+    for a message of the user that answers no tool call, `results_only` for one that holds nothing but tool results. `unknown`
+    counts media and tools of unknown cost.
     """
 
     role: Role | None = None
     entries: tuple[Entry, ...] = ()
     frame: int = 0
     sealed: int = 0
+    sealed_tokens: int = 0
+    calls: int = 0
+    media: int = 0
     carries: bool = False
     opens_turn: bool = False
     results_only: bool = False
@@ -84,7 +95,7 @@ def measure_tool(spec: ToolSpec, meter: Meter) -> Measure:
     amount = meter.rule.tool(spec)
     chars = meter.tool_chars(spec)
     if spec.deferred or not spec.active:
-        method = "deferred" if spec.active else "inactive"
+        method = DEFERRED if spec.active else "inactive"
         entry = _entry("tools", spec.name, exactly(0, method), chars, loaded_tokens=amount.tokens)
         return Measure(entries=(entry,))
     return Measure(entries=(_entry("tools", spec.name, amount, chars),), unknown=int(spec.kind == "hosted"))
@@ -92,11 +103,15 @@ def measure_tool(spec: ToolSpec, meter: Meter) -> Measure:
 
 def measure_message(message: Message, meter: Meter) -> Measure:
     """One message of any role."""
-    entries = tuple(entry for part in message.parts for entry in _measure_part(part, message.role, meter))
+    thinks = message.role == "assistant" and meter.rule.strips_thinking
+    parts = _with_thoughts(message.parts) if thinks else message.parts
+    entries = tuple(entry for part in parts for entry in _measure_part(part, message.role, meter))
     results = [part for part in message.parts if part.kind == "tool_result"]
-    calls = sum(part.kind == "tool_call" for part in message.parts)
-    frame = meter.rule.call_frame() * calls
+    calls = [part for part in message.parts if part.kind == "tool_call"]
+    frame = sum(meter.rule.call_frame(part.name) for part in calls)
     frame += sum(meter.rule.result_frame(part.name, max(1, len(part.parts))) for part in results)
+    frame += meter.rule.inline_block() * sum(bool(inline_tools(part)) for part in message.parts)
+    sealed = [meter.rule.sealed(part.sealed_chars) for part in message.parts if _is_sealed(part)]
     if _has_own_frame(message, meter):
         frame += meter.rule.message_frame(message.role, len(message.parts) - len(results))
         frame += meter.rule.name_frame(message.name, message.role) if message.name else 0
@@ -104,21 +119,46 @@ def measure_message(message: Message, meter: Meter) -> Measure:
         role=message.role,
         entries=entries,
         frame=frame,
-        sealed=sum(_is_sealed(part) for part in message.parts),
+        sealed=sealed.count(None),
+        sealed_tokens=sum(filter(None, sealed)),
+        calls=len(calls),
+        media=sum(map(_media, message.parts)),
         carries=any(part.carries_reasoning for part in message.parts),
         opens_turn=message.role == "user" and not results and any(map(_is_prompt, message.parts)),
         results_only=bool(results) and len(results) == len(message.parts),
-        unknown=sum(_unknown_media(part) for part in message.parts),
+        unknown=sum(_unknown_media(part, meter) for part in message.parts),
     )
+
+
+def _with_thoughts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Text up to the last end of a thought is thinking: templates cut there, whatever stands before it."""
+    last = max(
+        (index for index, part in enumerate(parts) if _END_OF_THOUGHT in part.text and part.kind == "text"), default=-1
+    )
+    return tuple(piece for index, part in enumerate(parts) for piece in _split_thought(part, index - last))
+
+
+def _split_thought(part: Part, behind: int) -> Iterator[Part]:
+    if part.kind != "text" or behind > 0:
+        yield part
+        return
+    thought, end, text = part.text.rpartition(_END_OF_THOUGHT) if behind == 0 else (part.text, "", "")
+    yield replace(part, kind="thinking", text=thought + end)
+    if text.strip():
+        yield replace(part, text=text.lstrip())
 
 
 def _has_own_frame(message: Message, meter: Meter) -> bool:
     """Calls, results and thinking alone bring their own frame, unless the estimator frames every message."""
     if meter.frames_every_message:
         return message.role != "tool" or not all(part.kind == "tool_result" for part in message.parts)
-    if any(part.text or part.media for part in message.parts if part.kind not in _FRAMED_KINDS):
+    if any((part.text or part.media) and not _is_framed(part) for part in message.parts):
         return True
-    return not any(part.kind in _FRAMED_KINDS for part in message.parts)
+    return not any(map(_is_framed, message.parts))
+
+
+def _is_framed(part: Part) -> bool:
+    return part.kind in _FRAMED_KINDS or part.wire_type == WIRE_TYPE
 
 
 def _measure_part(part: Part, role: Role, meter: Meter) -> Iterator[Entry]:
@@ -138,6 +178,9 @@ def _measure_part(part: Part, role: Role, meter: Meter) -> Iterator[Entry]:
         case "other" if tools := inline_tools(part):
             for spec in tools:
                 yield from measure_tool(spec, meter).entries
+        case "other" if part.wire_type == _COMPACTION:
+            tokens = meter.rule.sealed(part.sealed_chars)
+            yield _entry("messages", COMPACTED, exactly(tokens or 0, "length of the seal"), 0)
         case "other":
             yield _entry("messages", "other", meter.rule.dense(part.text), len(part.text))
 
@@ -174,7 +217,7 @@ def _measure_result(part: Part, meter: Meter) -> Entry:
     for piece in part.parts or (part,):
         if piece.media is not None:
             amounts.append(meter.rule.media(piece.media))
-        amounts.append(meter.rule.result(piece.text))
+        amounts.append(meter.rule.result(piece.text, part.name))
         chars += len(piece.text)
     pictured = any(piece.media is not None for piece in part.parts)
     amount = total(amounts, amounts[-1].method + (" and media" if pictured else ""))
@@ -223,12 +266,16 @@ def _is_prompt(part: Part) -> bool:
 
 
 def _is_sealed(part: Part) -> bool:
-    return part.carries_reasoning and (part.kind != "thinking" or not part.text or part.wire_type == "reasoning")
+    return part.carries_reasoning and part.wire_type != _COMPACTION
 
 
-def _unknown_media(part: Part) -> int:
-    own = part.media is not None and part.media.kind == "image" and part.media.width is None
-    return int(own) + sum(_unknown_media(piece) for piece in part.parts)
+def _media(part: Part) -> int:
+    return int(part.media is not None) + sum(map(_media, part.parts))
+
+
+def _unknown_media(part: Part, meter: Meter) -> int:
+    own = part.media is not None and not meter.rule.knows(part.media)
+    return int(own) + sum(_unknown_media(piece, meter) for piece in part.parts)
 
 
 def _renamed(entry: Entry, name: str) -> Entry:

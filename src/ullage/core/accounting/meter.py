@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .rules import Rule
 
 # Raised when a rule, a layout or a constant changes what a measure says: kept measures are then counted anew.
-_VERSION = 1
+_VERSION = 2
 
 
 class Meter:
@@ -35,6 +35,7 @@ class Meter:
         "dialect",
         "estimator",
         "family",
+        "fitted",
         "growth",
         "inspector_rule",
         "key",
@@ -60,6 +61,7 @@ class Meter:
         self.model = model
         self.client = client
         self.estimator = get_estimator(estimator).name
+        self.fitted = family.fitted
         self.growth: Growth = family.growth
         self.retention: Retention = reasoning_retention(provider, model)
         self.inspector_rule: InspectorRule | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
@@ -14,14 +14,30 @@ if TYPE_CHECKING:
     from ullage.core.wire import Conversation
 
 
-class Options(Struct, frozen=True, kw_only=True):
-    """`forced_tool`: the tool choice names or demands a tool. `thinking`: extended thinking is on with a budget.
-    `schema`: the output schema and `schema_name` its name."""
+ToolChoice = Literal["auto", "none", "any", "tool"]
 
-    forced_tool: bool = False
+
+class Options(Struct, frozen=True, kw_only=True):
+    """What a request says beside its content.
+
+    `choice`: whether the model may, must not or must call a tool; `tool` a certain one, `tool_name`. `parallel`: whether it may
+    call several at once, `None` if nothing is said. `thinking`: extended thinking is on with a budget, `adaptive`: the model
+    chooses how much. `schema`: the output schema, `schema_name` its name, `schema_described` whether it came with a description.
+    """
+
+    choice: ToolChoice = "auto"
+    tool_name: str = ""
+    parallel: bool | None = None
     thinking: bool = False
+    adaptive: bool = False
     schema: dict[str, Any] | None = None
     schema_name: str = ""
+    schema_described: bool = False
+
+    @property
+    def forced_tool(self) -> bool:
+        """Whether the tool choice names or demands a tool."""
+        return self.choice in ("any", "tool")
 
 
 NO_OPTIONS = Options()
@@ -32,39 +48,78 @@ def read_options(conversation: Conversation) -> Options:
     return options_from(conversation.options)
 
 
+_NAMES = (
+    "tool_choice", "parallel_tool_calls", "function_call", "toolConfig", "thinking", "reasoning", "response_format", "text",
+    "output_config", "output_format", "generationConfig",
+)  # fmt: skip
+
+
 def options_from(raw: Mapping[str, bytes]) -> Options:
     """The same, from the raw values of a request's top-level keys in any dialect."""
-    names = ("tool_choice", "toolConfig", "thinking", "response_format", "text", "output_config", "output_format")
-    keys = {name: decode(raw[name]) for name in (*names, "generationConfig") if name in raw}
-    schema, name = _schema(keys)
+    keys = {name: decode(raw[name]) for name in _NAMES if name in raw}
+    holder = _schema_holder(keys)
+    schema, name = holder.get("schema"), holder.get("name")
+    choice, tool = _choice(keys)
     return Options(
-        forced_tool=_forced(keys.get("tool_choice"), keys.get("toolConfig")),
-        thinking=_member(keys.get("thinking"), "type") == "enabled",
+        choice=choice,
+        tool_name=tool,
+        parallel=_parallel(keys),
+        thinking=_thinks(keys),
+        adaptive=_member(keys.get("thinking"), "type") == "adaptive",
         schema=schema if isinstance(schema, dict) else None,
         schema_name=name if isinstance(name, str) else "",
+        schema_described="description" in holder,
     )
 
 
-def _forced(choice: Any, config: Any) -> bool:
-    if isinstance(choice, dict):
-        return _member(choice, "type") not in ("auto", "none", None) or "any" in choice or "tool" in choice
-    mode = _member(_member(config, "functionCallingConfig"), "mode")
-    return choice in ("required", "any") or (isinstance(mode, str) and mode.upper() == "ANY")
+def _thinks(keys: Mapping[str, Any]) -> bool:
+    """Thinking with a budget, or with an effort where an aggregator takes one."""
+    if _member(keys.get("thinking"), "type") == "enabled":
+        return True
+    reasoning = keys.get("reasoning")
+    if not isinstance(reasoning, dict) or reasoning.get("enabled") is False:
+        return False
+    return reasoning.get("effort", "none") != "none" or bool(reasoning.get("max_tokens") or reasoning.get("enabled"))
 
 
-def _schema(keys: Mapping[str, Any]) -> tuple[Any, Any]:
+def _parallel(keys: Mapping[str, Any]) -> bool | None:
+    allowed = keys.get("parallel_tool_calls")
+    if isinstance(allowed, bool):
+        return allowed
+    return False if _member(keys.get("tool_choice"), "disable_parallel_tool_use") is True else None
+
+
+_CHOICES: dict[Any, ToolChoice] = {"none": "none", "required": "any", "any": "any", "tool": "tool", "function": "tool"}
+
+
+def _choice(keys: Mapping[str, Any]) -> tuple[ToolChoice, str]:
+    """The tool choice, and the name of the tool if it names one."""
+    mode = _member(_member(keys.get("toolConfig"), "functionCallingConfig"), "mode")
+    if isinstance(mode, str):
+        return _CHOICES.get(mode.lower(), "auto"), ""
+    choice = keys.get("tool_choice", keys.get("function_call"))
+    name = _member(choice, "name") or _member(_member(choice, "function"), "name")
+    if isinstance(name, str):
+        return "tool", name
+    kind = _member(choice, "type") if isinstance(choice, dict) else choice
+    return (_CHOICES.get(kind, "auto") if isinstance(kind, str) else "auto"), ""
+
+
+def _schema_holder(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """The object that holds the output schema under `schema`; empty without one."""
     chat = _member(keys.get("response_format"), "json_schema")
     if isinstance(chat, dict):
-        return chat.get("schema"), chat.get("name")
+        return chat
     for holder in (
         _member(keys.get("text"), "format"),
         _member(keys.get("output_config"), "format"),
         keys.get("output_format"),
     ):
         if isinstance(holder, dict) and "schema" in holder:
-            return holder["schema"], holder.get("name")
+            return holder
     config = keys.get("generationConfig")
-    return _member(config, "responseJsonSchema") or _member(config, "responseSchema"), ""
+    schema = _member(config, "responseJsonSchema") or _member(config, "responseSchema")
+    return {"schema": schema} if schema else {}
 
 
 def _member(value: Any, key: str) -> Any:

@@ -95,12 +95,12 @@ def _from_bedrock(request: Mapping[str, Any]) -> dict[str, Any]:
             for message in _dicts(request.get("messages"))
         ],
         "tools": [_bedrock_tool(tool) for tool in _dicts(config.get("tools")) if "toolSpec" in tool],
-        "thinking": extra.get("thinking") or extra.get("reasoning_config"),
+        "thinking": extra.get("thinking") or extra.get("reasoning_config") or extra.get("reasoningConfig"),
     }
-    choice = next(iter(_dict(config.get("toolChoice"))), None)
+    choice = _dict(config.get("toolChoice"))
     schema = _bedrock_schema(request)
-    if choice is not None:
-        translated["tool_choice"] = {"type": choice}
+    for kind, value in choice.items():
+        translated["tool_choice"] = {"type": kind, **_dict(value)}
     if schema is not None:
         translated["output_config"] = {"format": schema}
     return translated

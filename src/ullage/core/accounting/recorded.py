@@ -72,7 +72,7 @@ def account_recorded(
     parts, covered_chars = _session_parts(meter, messages, proven, reasoning)
     harness = [entry for measure in (*system, *tools) for entry in measure.entries]
     entries = [*harness, *(entry for part in parts for entry in part.entries)]
-    entries += [*once_entries(meter, entries, NO_OPTIONS), *_reasoning_entry(reasoning)]
+    entries += [*once_entries(meter, tools, NO_OPTIONS), *_reasoning_entry(reasoning)]
     framing = framing_entry(meter, [*system, *(part.measure for part in parts)], NO_OPTIONS)
     entries += [framing, *_unrecorded(meter, harness, messages, proven, record)]
     total = _total(meter, messages, anchor, record, onward=onward)

@@ -10,8 +10,17 @@ import msgspec
 from ullage.core.profiles import image_tokens
 from ullage.core.tokens import compact_json, load_vocabulary
 
-from .amounts import Amount, between, exactly, total, within
-from .tool_render import render_tool
+from .amounts import Amount, between, exactly, round_half_up, total, within
+from .gemini_tools import (
+    MARK,
+    marked_call,
+    marked_declaration,
+    marked_result,
+    python_call,
+    python_declaration,
+    python_result,
+)
+from .tool_declaration import declare_tool
 from .tool_shapes import count_properties, schema_strings, tool_payload
 
 if TYPE_CHECKING:
@@ -27,8 +36,21 @@ _BYTES_PER_AUDIO_SECOND = 16_000
 _AUDIO_TOKENS_PER_SECOND = 32
 _VIDEO_TOKENS_PER_SECOND = 258 + _AUDIO_TOKENS_PER_SECOND
 _BYTES_PER_VIDEO_SECOND = 250_000
-# A grammar or a definition in an unknown form is shown as JSON within a few words of its own.
-_CUSTOM_TOOL_FRAME = 40
+_SHAPES = {
+    "declaration": "OpenAI declaration",
+    "anthropic": "anthropic payload",
+    "openai-chat": "openai-chat payload",
+    "strings": "strings",
+    "python": "Python declaration",
+    "marked": "declaration",
+}
+# Of a schema under these keys only the names outside it are counted where strings are.
+_JSON_SCHEMA_KEYS = (b"parametersJsonSchema", b"parameters_json_schema")
+_NAMED_SCHEMAS = ("properties", "$defs", "definitions")
+_GRAMMAR_ERROR = 0.3
+_BYTES_PER_TOKEN = 4
+_TEXT_DOCUMENT_ERROR = 0.4
+_TEXT_DOCUMENTS = ("text/", "/txt", "/md", "/csv", "/html", "/json", "/xml")
 
 
 class WireRule:
@@ -42,14 +64,15 @@ class WireRule:
     @property
     def tools_method(self) -> str:
         rule = self._family.tools
-        if rule.shape == "render":
-            return f"OpenAI render, {self._family.vocabulary}"
-        payload = "strings" if rule.shape == "strings" else f"{rule.shape} payload"
-        return f"{payload}, {_scaled(self._family.vocabulary, rule.ratio)}"
+        return f"{_SHAPES[rule.shape]}, {_scaled(self._family.vocabulary, rule.ratio)}"
 
     @property
     def sealed_thinking(self) -> bool:
         return self._family.sealed_thinking
+
+    @property
+    def strips_thinking(self) -> bool:
+        return self._family.strips_thinking
 
     def prose(self, text: str) -> Amount:
         return self._text(text, self._family.prose, self._text_method)
@@ -61,10 +84,22 @@ class WireRule:
         return self._text(text, self._family.dense, self._dense_method)
 
     def call(self, name: str, arguments: str) -> Amount:
-        return self._data(arguments).plus(self._text(name, self._family.dense, self._dense_method).tokens)
+        match self._family.tools.shape:
+            case "python":
+                return self.dense(python_call(name, arguments))
+            case "marked":
+                return self._marked_amount(marked_call(name, arguments))
+            case _:
+                return self._data(arguments).plus(self.dense(name).tokens)
 
-    def result(self, text: str) -> Amount:
-        return self._data(text)
+    def result(self, text: str, name: str | None = None) -> Amount:
+        match self._family.tools.shape:
+            case "python":
+                return self.dense(python_result(name, text))
+            case "marked":
+                return self._marked_amount(marked_result(name, text))
+            case _:
+                return self._data(text)
 
     def tool(self, spec: ToolSpec) -> Amount:
         rule = self._family.tools
@@ -72,9 +107,9 @@ class WireRule:
             return exactly(0, "run by the provider: cost unknown")
         if spec.kind == "custom":
             text = compact_json({"name": spec.name, "description": spec.description, "format": spec.format})
-            return within(self._count(text) * rule.ratio + _CUSTOM_TOOL_FRAME, 0.3, self.tools_method)
+            return within(self._count(text) * rule.ratio + rule.grammar, _GRAMMAR_ERROR, self.tools_method)
         tokens = self._tool_text(spec) * rule.ratio + rule.each
-        tokens += rule.per_property * count_properties(spec.parameters) + rule.strict * (spec.strict is True)
+        tokens += rule.per_property * count_properties(spec.parameters) + rule.bare * (not spec.description)
         return within(tokens, rule.error, self.tools_method)
 
     def media(self, media: Media) -> Amount:
@@ -88,12 +123,22 @@ class WireRule:
             case "video":
                 return _by_seconds(media, _VIDEO_TOKENS_PER_SECOND, _BYTES_PER_VIDEO_SECOND)
 
-    def schema(self, schema: Any, name: str) -> Amount:
+    def knows(self, media: Media) -> bool:
+        match media.kind:
+            case "image":
+                return self._family.images.kind != "unknown" and media.width is not None and media.height is not None
+            case "document":
+                return media.pages is not None or (media.size_bytes is not None and _is_text(media))
+            case "audio" | "video":
+                return media.seconds is not None
+
+    def schema(self, options: Options) -> Amount:
         rule = self._family.schema
-        if not rule.ratio:
+        if not rule.ratio and not rule.block:
             return exactly(0, "not counted by the provider")
-        text = compact_json(_without(schema, rule.dropped))
-        tokens = rule.block + self._count(text) * rule.ratio + (self._count(name) if rule.named else 0)
+        text = compact_json(_without(options.schema, rule.dropped, rule.dropped_below))
+        tokens = rule.block + self._count(text) * rule.ratio + rule.described * options.schema_described
+        tokens += self._count(options.schema_name) if rule.named else 0
         return within(tokens, rule.error, f"schema, {self._family.vocabulary}")
 
     def message_frame(self, role: Role, blocks: int) -> int:
@@ -117,26 +162,61 @@ class WireRule:
             return 0
         return extra if name == role else extra + self._count(name)
 
-    def call_frame(self) -> int:
-        return self._family.framing.call
+    def call_frame(self, name: str | None) -> int:
+        framing = self._family.framing
+        return framing.call + (framing.name_again * self._count(name) if name and framing.name_again else 0)
+
+    def parallel_frame(self) -> int:
+        return self._family.framing.parallel
 
     def result_frame(self, name: str | None, blocks: int) -> int:
         return self._family.framing.result
 
+    def sealed(self, chars: int) -> int | None:
+        rule = self._family.sealed
+        if rule.ratio is None:
+            return None
+        return max(0, round_half_up(chars * rule.ratio) + rule.base) if rule.ratio else 0
+
+    @property
+    def seals_last(self) -> bool:
+        return self._family.sealed.always
+
     def opening(self) -> int:
         return self._family.framing.base
 
-    def hidden(self, options: Options) -> int:
+    def hidden(self, options: Options, *, system: bool = True) -> int:
         framing = self._family.framing
-        return framing.prefix + (framing.thinking if options.thinking else 0)
+        thinking = framing.thinking * options.thinking + framing.adaptive * options.adaptive
+        return framing.prefix + thinking + (0 if system else framing.no_system)
 
-    def tool_block(self, options: Options) -> int:
+    def tool_block(self, options: Options, *, system: bool = True) -> int:
         rule = self._family.tools
-        forced = options.forced_tool and rule.block_forced is not None
-        return rule.block_forced if forced and rule.block_forced is not None else rule.block
+        block = rule.block
+        if options.forced_tool and rule.block_forced is not None:
+            block = rule.block_forced
+        if options.choice == "tool" and rule.named is not None:
+            block += rule.named + self._count(options.tool_name)
+        return block + rule.beside_system * system + rule.serial * (options.parallel is False)
+
+    def deferred_block(self) -> int:
+        return self._family.tools.deferred
+
+    def inline_block(self) -> int:
+        return self._family.tools.block_inline
+
+    def hides_tools(self, options: Options) -> bool:
+        return options.choice == "none" and self._family.tools.none_hides
 
     def _count(self, text: str) -> int:
         return load_vocabulary(self._family.vocabulary).count(text) if text else 0
+
+    def _count_marked(self, text: str) -> int:
+        """Tokens of a text in which marks stand for tokens of their own."""
+        return sum(map(self._count, text.split(MARK))) + text.count(MARK)
+
+    def _marked_amount(self, text: str) -> Amount:
+        return exactly(self._count_marked(text), self._dense_method)
 
     def _text(self, text: str, ratio: float, method: str) -> Amount:
         tokens = self._count(text)
@@ -146,11 +226,16 @@ class WireRule:
 
     def _tool_text(self, spec: ToolSpec) -> int:
         match self._family.tools.shape:
-            case "render":
-                return self._count(render_tool(spec.name, spec.description, spec.parameters))
+            case "declaration":
+                style = self._family.tools.style
+                return self._count(declare_tool(spec.name, spec.description, spec.parameters, style))
             case "strings":
-                texts = (spec.name, spec.description, *schema_strings(spec.parameters))
-                return sum(map(self._count, texts))
+                texts = () if _is_json_schema(spec) else schema_strings(spec.parameters)
+                return sum(map(self._count, (spec.name, spec.description, *texts)))
+            case "python":
+                return self._count(python_declaration(spec.name, spec.description, spec.parameters))
+            case "marked":
+                return self._count_marked(marked_declaration(spec.name, spec.description, spec.parameters))
             case "anthropic" | "openai-chat" as shape:
                 return self._count(tool_payload(spec, shape, placeholder=False))
 
@@ -169,10 +254,22 @@ class WireRule:
 
     def _document(self, media: Media) -> Amount:
         family = self._family
+        if media.size_bytes and _is_text(media):
+            tokens = media.size_bytes / _BYTES_PER_TOKEN * family.prose
+            return within(tokens, _TEXT_DOCUMENT_ERROR, "document, by size")
         known = media.pages is not None
         pages = media.pages or max(1, round((media.size_bytes or 0) / _BYTES_PER_PAGE))
         low, high = (pages, pages) if known else (1, pages * 4)
         return between(low * family.page_low, pages * family.page, high * family.page_high, "document, by pages")
+
+
+def _is_json_schema(spec: ToolSpec) -> bool:
+    return any(key in spec.wire for key in _JSON_SCHEMA_KEYS)
+
+
+def _is_text(media: Media) -> bool:
+    mime = media.mime or ""
+    return any(mime.startswith(mark) or mime.endswith(mark) for mark in _TEXT_DOCUMENTS)
 
 
 def _by_seconds(media: Media, per_second: int, bytes_per_second: int) -> Amount:
@@ -186,16 +283,16 @@ def _scaled(vocabulary: str, ratio: float) -> str:
     return vocabulary if ratio == 1.0 else f"{vocabulary} × {ratio:g}"
 
 
-def _without(value: Any, dropped: tuple[str, ...]) -> Any:
-    """The value without some keys of its objects; names of properties are not keys in this sense."""
+def _without(value: Any, dropped: tuple[str, ...], below: tuple[str, ...]) -> Any:
+    """A schema without some of its keywords, and more of them below its own level; names of properties are no keywords."""
     if isinstance(value, list):
-        return [_without(member, dropped) for member in value]
+        return [_without(member, (*dropped, *below), ()) for member in value]
     if not isinstance(value, dict):
         return value
     return {
-        key: {name: _without(schema, dropped) for name, schema in member.items()}
-        if key == "properties" and isinstance(member, dict)
-        else _without(member, dropped)
+        key: {name: _without(schema, (*dropped, *below), ()) for name, schema in member.items()}
+        if key in _NAMED_SCHEMAS and isinstance(member, dict)
+        else _without(member, (*dropped, *below), ())
         for key, member in value.items()
         if key not in dropped
     }

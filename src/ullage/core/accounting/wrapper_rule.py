@@ -6,12 +6,13 @@ plain string counts as one block, so that a message weighs the same in every dia
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ullage.core.tokens import compact_json, estimate_tool
 from ullage.core.tokens.wrappers import BLOCK_TOKENS, IMAGE_TOKENS, MESSAGE_TOKENS, SYSTEM_TOKENS
 
 from .amounts import Amount, within
+from .rules import NothingHidden
 
 if TYPE_CHECKING:
     from ullage.core.content import Media, Role, ToolSpec
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
 _ERROR = 0.4
 
 
-class WrapperRule:
+class WrapperRule(NothingHidden):
     """The wrapper arithmetic around one text estimator."""
-
-    sealed_thinking = False
 
     def __init__(self, estimator: Estimator) -> None:
         self._estimator = estimator
@@ -47,7 +46,7 @@ class WrapperRule:
     def call(self, name: str, arguments: str) -> Amount:
         return self.prose(name + arguments)
 
-    def result(self, text: str) -> Amount:
+    def result(self, text: str, name: str | None = None) -> Amount:
         return self.prose(text)
 
     def tool(self, spec: ToolSpec) -> Amount:
@@ -58,8 +57,8 @@ class WrapperRule:
     def media(self, media: Media) -> Amount:
         return self._amount(IMAGE_TOKENS)
 
-    def schema(self, schema: Any, name: str) -> Amount:
-        return self.prose(compact_json(schema))
+    def schema(self, options: Options) -> Amount:
+        return self.prose(compact_json(options.schema))
 
     def message_frame(self, role: Role, blocks: int) -> int:
         return MESSAGE_TOKENS + self._estimator.text(role) + BLOCK_TOKENS * blocks
@@ -70,7 +69,7 @@ class WrapperRule:
     def name_frame(self, name: str, role: Role) -> int:
         return 0
 
-    def call_frame(self) -> int:
+    def call_frame(self, name: str | None) -> int:
         return 0  # a call is a block of its message
 
     def result_frame(self, name: str | None, blocks: int) -> int:
@@ -82,12 +81,6 @@ class WrapperRule:
         )
 
     def opening(self) -> int:
-        return 0
-
-    def hidden(self, options: Options) -> int:
-        return 0
-
-    def tool_block(self, options: Options) -> int:
         return 0
 
     def _amount(self, tokens: int) -> Amount:

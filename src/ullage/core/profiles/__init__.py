@@ -2,20 +2,27 @@
 
 from .families import FAMILIES, UNKNOWN_FAMILY, find_family
 from .images import image_tokens
-from .records import Family, Framing, Growth, ImageRule, SchemaRule, ToolRule
+from .intervals import CONTENT_KINDS, ContentKind, Interval, find_interval
+from .records import DeclarationStyle, Family, Framing, Growth, ImageRule, SchemaRule, SealedRule, ToolRule
 from .retention import Retention, reasoning_retention
 
 __all__ = [
+    "CONTENT_KINDS",
     "FAMILIES",
     "UNKNOWN_FAMILY",
+    "ContentKind",
+    "DeclarationStyle",
     "Family",
     "Framing",
     "Growth",
     "ImageRule",
+    "Interval",
     "Retention",
     "SchemaRule",
+    "SealedRule",
     "ToolRule",
     "find_family",
+    "find_interval",
     "image_tokens",
     "reasoning_retention",
 ]

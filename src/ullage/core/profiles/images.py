@@ -26,6 +26,16 @@ def image_tokens(rule: ImageRule, width: int, height: int, detail: str | None = 
             return rule.base + math.ceil(patches * rule.multiplier)
         case "tiles":
             return rule.low if detail == "low" else rule.base + rule.per_tile * _tiles(width, height)
+        case "rows":
+            columns, rows = _fitted(rule, width, height)
+            return rule.base + columns * rows + rows
+        case "rounded":
+            return rule.base + _rounded(rule, width, height)
+        case "squares":
+            squares = min(_grid(width, height, rule.unit), rule.cap)
+            return rule.base + rule.per_tile * (squares + (squares > 1))
+        case "area":
+            return rule.base + round(width * height / rule.unit**2)
         case "crops":
             return _GEMINI_CROP_TOKENS * _crops(width, height)
         case "flat":
@@ -42,6 +52,21 @@ def _patches(rule: ImageRule, width: int, height: int) -> int:
         scale *= max(0.9, math.sqrt(rule.cap / count) * 0.999)
         count = _grid(width * scale, height * scale, rule.unit)
     return count
+
+
+def _fitted(rule: ImageRule, width: int, height: int) -> tuple[int, int]:
+    """Patches across and down, scaled to the longest side that the model takes."""
+    scale = min(1.0, rule.edge / max(width, height)) if rule.edge else 1.0
+    return math.ceil(width * scale / rule.unit), math.ceil(height * scale / rule.unit)
+
+
+def _rounded(rule: ImageRule, width: int, height: int) -> int:
+    """Patches of a picture whose sides are rounded to whole ones, after scaling into the least and the most pixels."""
+    least, most = 4 * rule.unit**2, rule.cap * rule.unit**2
+    scale = math.sqrt(least / (width * height)) if width * height < least else 1.0
+    scale = math.sqrt(most / (width * height)) if most and width * height > most else scale
+    turn = math.ceil if scale > 1 else round
+    return max(1, turn(width * scale / rule.unit)) * max(1, turn(height * scale / rule.unit))
 
 
 def _grid(width: float, height: float, unit: int) -> int:

@@ -6,10 +6,11 @@ Only what somebody wrote is counted, so nothing stands around it: framing, hidde
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ullage.core.accounting.amounts import between, exactly, within
 from ullage.core.accounting.breakdown import Heuristic
+from ullage.core.accounting.rules import NothingHidden
 from ullage.core.tokens import compact_json
 
 if TYPE_CHECKING:
@@ -28,10 +29,9 @@ IMAGE_CHARS = 4_800
 NO_COST = "run by the provider: cost unknown"
 
 
-class InspectorRule:
-    """Text and session denominator, and a numerator for tools."""
-
-    sealed_thinking = False
+class InspectorRule(NothingHidden):
+    """Text and session denominator, and a numerator for tools. Brackets, commas and what a formula adds once are known when all
+    tools are: see `settle`."""
 
     def __init__(self, denominators: Denominators, numerator: Numerator) -> None:
         self.denominators = denominators
@@ -77,7 +77,7 @@ class InspectorRule:
     def call(self, name: str, arguments: str) -> Amount:
         return self.speech(name + arguments)
 
-    def result(self, text: str) -> Amount:
+    def result(self, text: str, name: str | None = None) -> Amount:
         return self.speech(text)
 
     def tool(self, spec: ToolSpec) -> Amount:
@@ -89,8 +89,8 @@ class InspectorRule:
         tokens = math.ceil(IMAGE_CHARS / self.denominators.session_denominator)
         return between(0, tokens, tokens * 2, f"picture as {IMAGE_CHARS} ch")
 
-    def schema(self, schema: Any, name: str) -> Amount:
-        return self.prose(compact_json(schema))
+    def schema(self, options: Options) -> Amount:
+        return self.prose(compact_json(options.schema))
 
     def message_frame(self, role: Role, blocks: int) -> int:
         return 0
@@ -101,7 +101,7 @@ class InspectorRule:
     def name_frame(self, name: str, role: Role) -> int:
         return 0
 
-    def call_frame(self) -> int:
+    def call_frame(self, name: str | None) -> int:
         return 0
 
     def result_frame(self, name: str | None, blocks: int) -> int:
@@ -109,12 +109,6 @@ class InspectorRule:
 
     def opening(self) -> int:
         return 0
-
-    def hidden(self, options: Options) -> int:
-        return 0
-
-    def tool_block(self, options: Options) -> int:
-        return 0  # brackets, commas and what a formula adds once are known when all tools are: see `settle`
 
 
 def method_of(denominator: float) -> str:
