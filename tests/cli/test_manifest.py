@@ -61,7 +61,7 @@ def test_a_beginning_that_fits_several_names_them(capsys: Screen) -> None:
 def test_a_beginning_that_fits_none_says_so(capsys: Screen) -> None:
     status, _, err = call(capsys, "\x1b[31m")
     assert status == 1
-    assert err.startswith("ullage: No call begins with '?[31m'.\n")
+    assert err.startswith("ullage: No call begins with '·[31m'.\n")
 
 
 def test_without_a_database_the_next_step_is_told(capsys: Screen, data_dir: Path) -> None:

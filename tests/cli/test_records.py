@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from ullage.cli.records import ago, complete_id, kilo, printable, shorten_ids, table
+from ullage.cli.records import ago, complete_id, shorten_ids, table, tokens
 
 DAY_S = 86_400
 
 
 @pytest.mark.parametrize(
-    ("tokens", "text"),
+    ("number", "text"),
     [
         (None, "-"),
-        (0, "0"),
-        (999, "999"),
-        (1_000, "1.0k"),
+        (0, "0.0k"),
+        (999, "1.0k"),
         (84_249, "84.2k"),
-        (99_949, "99.9k"),
-        (99_950, "100k"),
-        (999_499, "999k"),
-        (999_500, "1.0M"),
+        (612_345, "612.3k"),
+        (1_200_000, "1.2M"),
         (-1_500, "-1.5k"),
     ],
 )
-def test_tokens_are_short(tokens: int | None, text: str) -> None:
-    assert kilo(tokens) == text
+def test_tokens_are_told_as_the_views_tell_them(number: int | None, text: str) -> None:
+    """Accounting specification, section 12."""
+    assert tokens(number) == text
+    assert tokens(number, estimated=True) == ("-" if number is None else f"~{text}")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +64,7 @@ def test_columns_are_aligned_and_lines_have_no_tail() -> None:
 
 
 def test_what_steers_a_terminal_is_not_printed() -> None:
-    assert printable("a\x1b[0m\u202e\nb é 漢") == "a?[0m??b é 漢"
+    assert table(("a",), [("a\x1b[0m\u202e\nb é 漢",)]) == ["a", "a·[0m··b é 漢"]
 
 
 def test_a_session_is_found_among_hundreds_of_sub_agents() -> None:

@@ -60,7 +60,7 @@ def test_what_came_over_the_wire_cannot_steer_the_terminal(capsys: Screen) -> No
     for arguments in ([], ["show", "0199"]):
         _, out, _ = call(capsys, *arguments)
         assert "\x1b" not in out
-        assert "gpt-5?[31m" in out
+        assert "gpt-5·[31m" in out
 
 
 @pytest.mark.usefixtures("recorded")

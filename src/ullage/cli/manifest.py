@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ullage.core.errors import InputError
+from ullage.core.terminal import safe
 
 from . import records
 from .output import print_json
-from .records import ago, complete_id, data_dir_option, json_option, kilo, open_records, print_lines, printable, table
+from .records import ago, complete_id, data_dir_option, json_option, open_records, print_lines, table, tokens
 
 if TYPE_CHECKING:
     from ullage.stores import CallRecord
@@ -69,7 +70,7 @@ def describe(call: CallRecord) -> list[str]:
         "tools": ", ".join(call.tool_calls),
         "warnings": ", ".join(call.warnings),
     }
-    return [f"{name:<{_LABEL_WIDTH}}{printable(value)}" for name, value in facts.items() if value]
+    return [f"{name:<{_LABEL_WIDTH}}{safe(value)}" for name, value in facts.items() if value]
 
 
 def answer_facts(call: CallRecord) -> list[str]:
@@ -86,17 +87,17 @@ def answer_facts(call: CallRecord) -> list[str]:
 def estimate_of(call: CallRecord) -> str:
     if call.estimated_input_tokens is None:
         return ""
-    return f"~{kilo(call.estimated_input_tokens)} prompt tokens ({call.estimator})"
+    return f"~{tokens(call.estimated_input_tokens)} prompt tokens ({call.estimator})"
 
 
 def expectation_of(expected: dict[str, Any]) -> str:
     """What the prompt was taken to be before the answer came, from the session's last usage."""
     if "tokens" not in expected:
         return ""
-    low, high = kilo(expected["low"]), kilo(expected["high"])
+    low, high = tokens(expected["low"]), tokens(expected["high"])
     pairs = expected["pairs"]
     learned = f"learned from {pairs} {'pair' if pairs == 1 else 'pairs'} of calls" if pairs else "nothing learned yet"
-    return f"~{kilo(expected['tokens'])} prompt tokens, {low} to {high} ({expected['method']}, {learned})"
+    return f"~{tokens(expected['tokens'])} prompt tokens, {low} to {high} ({expected['method']}, {learned})"
 
 
 def usage_of(usage: dict[str, Any]) -> str:
@@ -104,11 +105,11 @@ def usage_of(usage: dict[str, Any]) -> str:
     parts = [(usage[key], label) for key, label in USAGE_PARTS if usage.get(key) is not None]
     facts = []
     if parts:
-        shown = " + ".join(f"{kilo(number)} {label}" for number, label in parts)
-        facts.append(f"{kilo(sum(number for number, _ in parts))} prompt = {shown}")
+        shown = " + ".join(f"{tokens(number)} {label}" for number, label in parts)
+        facts.append(f"{tokens(sum(number for number, _ in parts))} prompt = {shown}")
     if usage.get("output") is not None:
-        reasoning = f" ({kilo(usage['reasoning'])} reasoning)" if usage.get("reasoning") else ""
-        facts.append(f"{kilo(usage['output'])} output{reasoning}")
+        reasoning = f" ({tokens(usage['reasoning'])} reasoning)" if usage.get("reasoning") else ""
+        facts.append(f"{tokens(usage['output'])} output{reasoning}")
     return " · ".join(facts)
 
 
@@ -116,10 +117,10 @@ def list_sections(breakdown: dict[str, Any] | None) -> list[str]:
     """The sections of the context report; `ullage context` shows it in full."""
     if breakdown is None:
         return []
-    rows = [(row["title"], kilo(row["tokens"]), percent(row.get("share"))) for row in breakdown["sections"]]
+    rows = [(row["title"], tokens(row["tokens"]), percent(row.get("share"))) for row in breakdown["sections"]]
     if breakdown.get("gap"):
-        rows.append(("not explained (gap)", f"{'+' if breakdown['gap'] > 0 else ''}{kilo(breakdown['gap'])}", ""))
-    rows.append(("total", kilo(breakdown["total"]), breakdown["total_kind"]))
+        rows.append(("Unattributed", f"{'+' if breakdown['gap'] > 0 else ''}{tokens(breakdown['gap'])}", ""))
+    rows.append(("total", tokens(breakdown["total"]), breakdown["total_kind"]))
     return ["", *table(("section", "tokens", "share"), rows, right=(1, 2))]
 
 

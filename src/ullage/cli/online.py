@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from ullage.core.terminal import safe
+
 from .output import is_terminal
-from .records import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -27,7 +28,7 @@ _PATIENCE_S = 60.0
 
 def say(text: str) -> None:
     """A line on standard error, which leaves standard output to the report."""
-    click.echo(f"ullage: {printable(text)}", err=True)
+    click.echo(f"ullage: {safe(text)}", err=True)
 
 
 def run_online(settings: Settings, root: str, work: Callable[[UpstreamClient], Coroutine[Any, Any, T]]) -> T:

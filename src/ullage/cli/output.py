@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, TextIO
 
 import click
 import msgspec
 
-# Control characters behind ASCII (JSON escapes those before), and marks that reorder a line.
-_STEERING = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+from ullage.core.terminal import safe_json
 
 
 def print_json(value: Any) -> None:
     """Prints what msgspec can encode; anything else (a path) as its text."""
-    click.echo(_plain(msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2)))
+    click.echo(safe_json(msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode()))
 
 
 def print_json_line(value: Any) -> None:
     """The same on one line, without any space."""
-    click.echo(_plain(msgspec.json.encode(value, enc_hook=str)))
-
-
-def _plain(text: bytes) -> str:
-    """JSON that no terminal is driven by: what would do so is escaped, which is the same JSON."""
-    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text.decode())
+    click.echo(safe_json(msgspec.json.encode(value, enc_hook=str).decode()))
 
 
 def is_terminal(stream: TextIO | None) -> bool:

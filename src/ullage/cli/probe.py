@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ullage.core.errors import CallError, InputError
+from ullage.core.terminal import safe
 
 from .exact import isolation_lines, isolation_report, needed_model
 from .online import progress_bar, run_online, say
 from .output import is_terminal, print_json
-from .records import json_option, print_lines, printable
+from .records import json_option, print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -227,7 +228,7 @@ def probe_lines(job: Job, plan: ProbePlan, result: ProbeResult) -> list[str]:
     lines += [f"! {line}" for line in _skipped_lines(result.skipped)]
     if result.stopped is not None:
         lines.append(f"! ended early: {result.stopped}")
-    return [printable(line) for line in lines]
+    return [safe(line) for line in lines]
 
 
 def _skipped_lines(skipped: Iterable[Skipped]) -> list[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ullage.core.errors import InputError
+from ullage.core.terminal import safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -52,15 +52,15 @@ def complete_id(prefix: str, noun: str, ids: Callable[..., list[str]]) -> str:
     found = ids(prefix, limit=MATCHES)
     if not found:
         raise InputError(
-            f"No {noun} begins with {printable(prefix)!r}.",
+            f"No {noun} begins with {safe(prefix)!r}.",
             hint="`ullage sessions` lists what is known.",
             code="not_found",
         )
     if all(one.startswith(found[0]) for one in found):
         return found[0]
-    named = ", ".join(printable(one) for one in found[:CANDIDATES])
+    named = ", ".join(safe(one) for one in found[:CANDIDATES])
     raise InputError(
-        f"Several {noun}s begin with {printable(prefix)!r}: {named}{', …' if len(found) > CANDIDATES else ''}.",
+        f"Several {noun}s begin with {safe(prefix)!r}: {named}{', …' if len(found) > CANDIDATES else ''}.",
         hint="Give more of the id.",
         code="ambiguous_id",
     )
@@ -89,25 +89,18 @@ def ago(time_ms: int, now: int) -> str:
     return f"{seconds} s ago"
 
 
-def kilo(tokens: int | None) -> str:
-    """Tokens for people: `512`, `84.2k`, `123k`, `1.2M`; a dash where nothing is known."""
-    if tokens is None:
+def tokens(number: int | None, *, estimated: bool = False) -> str:
+    """Tokens as `ullage context` shows them; a dash where nothing is known."""
+    from ullage.core.accounting.formats import compact_number
+
+    if number is None:
         return "-"
-    if abs(tokens) < 1000:
-        return str(tokens)
-    if abs(tokens) < 99_950:
-        return f"{tokens / 1000:.1f}k"
-    return f"{tokens / 1000:.0f}k" if abs(tokens) < 999_500 else f"{tokens / 1_000_000:.1f}M"
-
-
-def printable(text: str) -> str:
-    """Text that came over the wire, without what would steer a terminal."""
-    return "".join("?" if unicodedata.category(character).startswith("C") else character for character in text)
+    return f"{'~' if estimated else ''}{compact_number(number)}"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Iterable[int] = ()) -> list[str]:
     """Lines of aligned columns, two blanks between them; the columns in `right` are set to the right."""
-    cells = [[printable(cell) for cell in row] for row in (header, *rows)]
+    cells = [[safe(cell) for cell in row] for row in (header, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     to_right = set(right)
     return [
@@ -125,4 +118,4 @@ def print_lines(lines: Iterable[str]) -> None:
 
 def plain(value: Any) -> str:
     """A value of an event's details in a line of text."""
-    return printable(value if isinstance(value, str) else repr(value))
+    return safe(value if isinstance(value, str) else repr(value))

@@ -6,9 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ullage.core.terminal import safe
+
 from . import records
 from .output import print_json
-from .records import ago, complete_id, data_dir_option, json_option, kilo, open_records, print_lines, shorten_ids, table
+from .records import (
+    ago,
+    complete_id,
+    data_dir_option,
+    json_option,
+    open_records,
+    print_lines,
+    shorten_ids,
+    table,
+    tokens,
+)
 
 if TYPE_CHECKING:
     from ullage.stores import CallRecord, EventRecord, Reader, SessionRecord
@@ -92,7 +104,7 @@ def print_sessions(as_json: bool, limit: int, data_dir: str | None) -> None:
             client_of(session),
             session.model or "-",
             str(session.calls),
-            tokens(*prompts[session.id]),
+            prompt_text(*prompts[session.id]),
             ago(session.last_ms, records.now_ms()),
         )
         for session in sessions
@@ -136,12 +148,12 @@ def newest_prompt(store: Reader, session_id: str) -> tuple[int | None, bool]:
     return None, True
 
 
+def prompt_text(prompt: int | None, estimated: bool) -> str:
+    return tokens(prompt, estimated=estimated)
+
+
 def client_of(session: SessionRecord) -> str:
     return f"{session.client} {session.client_version}" if session.client_version else session.client
-
-
-def tokens(number: int | None, estimated: bool) -> str:
-    return f"~{kilo(number)}" if estimated and number is not None else kilo(number)
 
 
 def describe(session: SessionRecord) -> list[str]:
@@ -155,7 +167,7 @@ def describe(session: SessionRecord) -> list[str]:
         "model": "/".join(part for part in (session.provider, session.model) if part) or None,
         "calls": f"{session.calls}, first {ago(session.started_ms, now)}, last {ago(session.last_ms, now)}",
     }
-    return [f"{name:<9}{records.printable(value)}" for name, value in facts.items() if value]
+    return [f"{name:<9}{safe(value)}" for name, value in facts.items() if value]
 
 
 def list_calls(calls: list[CallRecord]) -> list[str]:
@@ -168,8 +180,8 @@ def list_calls(calls: list[CallRecord]) -> list[str]:
             call.id,
             ago(call.created_ms, records.now_ms()),
             call.kind,
-            tokens(*prompt_tokens(call)),
-            kilo((call.usage or {}).get("output")),
+            prompt_text(*prompt_tokens(call)),
+            tokens((call.usage or {}).get("output")),
             call.outcome if call.outcome != "ok" else call.stop_reason or "ok",
             call.answered_by or call.model or "-",
         )

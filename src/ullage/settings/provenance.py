@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from ullage.core.terminal import safe
+
 SourceKind = Literal["default", "user", "project", "environment", "flag"]
 ProblemCode = Literal["unknown_key", "bad_value", "not_allowed", "unreadable", "conflict"]
 
@@ -49,6 +51,5 @@ class Problem(Struct, frozen=True, kw_only=True):
     blocking: bool = False
 
     def __str__(self) -> str:
-        text = f"{self.source}: {self.message} {self.hint}".rstrip()
-        # Keys come from files that anyone may have written: they must not drive a terminal.
-        return "".join(sign if sign.isprintable() else "·" for sign in text)
+        # Keys come from files that anyone may have written.
+        return safe(f"{self.source}: {self.message} {self.hint}".rstrip())

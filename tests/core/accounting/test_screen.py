@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.core.accounting.screen import Painter, cut, pad, safe, spread, width_of
+from ullage.core.accounting.screen import Painter, cut, pad, spread, width_of
+from ullage.core.terminal import safe
 
 
 @given(st.text(max_size=60), st.integers(0, 40))
@@ -21,10 +22,6 @@ def test_wide_and_combining_characters_take_their_columns(text: str, columns: in
 def test_a_long_text_ends_with_an_ellipsis() -> None:
     assert cut("abcdef", 4) == "abc…"
     assert cut("中文字", 4) == "中…"
-
-
-def test_a_text_cannot_drive_the_terminal() -> None:
-    assert safe("a\x1b[31mb\tc\u202ed\ud83d") == "a·[31mb  c·d·"
 
 
 def test_two_texts_stand_at_the_ends_of_a_line() -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import Literal
 
 Paint = Literal["plain", "title", "strong", "dim", "note", "bar"]
 
 _CODES: dict[Paint, str] = {"title": "1;36", "strong": "1", "dim": "2", "note": "33", "bar": "36"}
-# Control characters, and marks that reorder a line: text of a session must not drive the terminal.
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class Painter:
@@ -22,11 +19,6 @@ class Painter:
     def __call__(self, text: str, paint: Paint) -> str:
         code = _CODES.get(paint)
         return f"\x1b[{code}m{text}\x1b[0m" if self._color and code and text else text
-
-
-def safe(text: str) -> str:
-    """The text with tabs as spaces and without anything that drives a terminal."""
-    return _UNSAFE.sub("·", text.replace("\t", "  "))
 
 
 def width_of(text: str) -> int:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from ullage.core.profiles import FAMILIES
+from ullage.core.terminal import safe
 
 from .counted import PREFLIGHT
 from .formats import Style, chars_text, compact_number, heuristic_text, share_text, tokens_text, total_share_text
-from .screen import Paint, Painter, cut, pad, safe, spread, width_of
+from .screen import Paint, Painter, cut, pad, spread, width_of
 from .sections import HARNESS, TOOL_BLOCK, section_kind
 from .source_line import source_text
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ullage.core.accounting.screen import safe
+from ullage.core.terminal import safe
 from ullage.core.tokens.surrogates import replace_lone_surrogates
 
 if TYPE_CHECKING:

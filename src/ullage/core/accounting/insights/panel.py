@@ -6,8 +6,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.core.accounting.formats import compact_number
-from ullage.core.accounting.screen import Paint, Painter, cut, pad, safe, width_of
+from ullage.core.accounting.screen import Paint, Painter, cut, pad, width_of
 from ullage.core.accounting.sections import kind_title, short_path
+from ullage.core.terminal import safe
 
 from .growth import KEEP_CALLS
 from .insights import largest_growth
