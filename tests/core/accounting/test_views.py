@@ -55,10 +55,18 @@ def test_a_gap_below_zero_keeps_its_sign() -> None:
     assert "~-4" in next(line for line in screen.splitlines() if "Unattributed" in line)
 
 
-def test_a_long_list_of_tools_ends_with_how_many_more_there_are() -> None:
-    tools = tuple(ToolSpec(name=f"tool_{number:02}", parameters={}) for number in range(60))
+def test_the_compact_view_has_a_line_for_every_tool_however_many() -> None:
+    """Accounting specification, section 13."""
+    tools = tuple(ToolSpec(name=f"tool_{number:03}", parameters={}) for number in range(300))
     screen = render_view(breakdown_of(tools=tools), "compact", width=80, color=False)
-    assert "21 more" in screen
+    assert all(f"    {tool.name} " in screen for tool in tools)
+
+
+def test_the_chosen_view_is_marked_with_and_without_colour() -> None:
+    for view in VIEWS:
+        plain = render_view(breakdown_of(), view, width=80, color=False).splitlines()[0]
+        assert plain == "[Context] " + " → ".join(f"[{name}]" if name == view else name for name in VIEWS)
+        assert f"\x1b[1m[{view}]\x1b[0m" in render_view(breakdown_of(), view, width=80, color=True).splitlines()[0]
 
 
 def test_tools_stand_by_their_cost_and_then_by_their_name() -> None:

@@ -28,7 +28,6 @@ _INDENT = "  "
 _BAR_MIN, _BAR_MAX = 12, 28
 _MIN_COLUMNS = 40
 _EXPANDED_MAX_COLUMNS = 100
-_ITEMS_SHOWN = 40
 # Sections whose items are worth a line each.
 _LISTED = ("skills", "tools", "tool_outputs", "messages")
 
@@ -75,7 +74,8 @@ def render_view(breakdown: Breakdown, view: View, *, width: int, color: bool, st
 
 
 def _header(breakdown: Breakdown, view: View, width: int, paint: Painter) -> list[str]:
-    names = [paint(name, "strong" if name == view else "dim") for name in VIEWS]
+    # In brackets too: there is not always colour to tell by.
+    names = [paint(f"[{name}]", "strong") if name == view else paint(name, "dim") for name in VIEWS]
     title = f"{paint('[Context]', 'title')} {' → '.join(names)}"
     target = "/".join(part for part in (breakdown.provider, breakdown.model) if part) or "unknown"
     facts = [f"model {target}", _method_hint(breakdown)]
@@ -177,13 +177,8 @@ def _item_rows(section: Section, breakdown: Breakdown, style: Style) -> Iterator
     if section.id not in _LISTED:
         return
     shown = (item for item in section.items if _is_listed(item, breakdown))
-    items = sorted(shown, key=lambda item: (-item.tokens, item.name))
-    for item in items[:_ITEMS_SHOWN]:
+    for item in sorted(shown, key=lambda item: (-item.tokens, item.name)):
         yield _item_row(section, item, breakdown, style)
-    if len(items) > _ITEMS_SHOWN:
-        rest = items[_ITEMS_SHOWN:]
-        number = tokens_text(sum(item.tokens for item in rest), exact=False, style=style)
-        yield _Row(label=f"{len(rest)} more", number=number, item=True, paint="dim")
 
 
 def _is_listed(item: Item, breakdown: Breakdown) -> bool:
