@@ -16,7 +16,7 @@ BLOCK = re.compile(r"(<!-- capture: ullage demo -->\n```text\n).*?(```\n)", re.D
 def capture() -> str:
     """The screen of the demo, 80 columns wide, with the ports that are drawn anew each time made constant."""
     environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "ullage", "demo", "--view", "summary"]
+    command = [sys.executable, "-m", "ullage", "demo"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
     return re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:8484", done.stdout)
 

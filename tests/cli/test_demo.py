@@ -17,6 +17,12 @@ def test_the_demo_shows_every_call_and_what_fills_the_window(capsys: pytest.Capt
         assert words in screen
 
 
+def test_the_demo_begins_with_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    """As `ullage context` does, and the README."""
+    assert main(["demo"]) == 0
+    assert "[Context] [summary] → compact → expanded" in capsys.readouterr().out
+
+
 def test_the_shipped_session_sends_its_history_again_with_each_call() -> None:
     requests = list(load_story().requests())
     assert len(requests) == 6

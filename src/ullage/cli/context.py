@@ -12,7 +12,7 @@ import click
 
 from ullage.core.errors import CallError
 
-from .output import is_terminal, print_json
+from .output import is_terminal, print_json, wants_color
 from .preferences import Preferences, estimator_option, load_preferences, style_option
 from .records import json_option, print_lines
 
@@ -150,7 +150,7 @@ def _draw(breakdown: Breakdown, view: str, preferences: Preferences) -> None:
     from ullage.core.accounting import VIEWS, render_view
 
     chosen = next(name for name in VIEWS if name == view)
-    screen = render_view(breakdown, chosen, width=_columns(), color=_wants_color(), style=preferences.style)
+    screen = render_view(breakdown, chosen, width=_columns(), color=wants_color(), style=preferences.style)
     click.echo(screen, nl=False)
 
 
@@ -158,19 +158,11 @@ def _draw_insights(inspection: Inspection, preferences: Preferences) -> None:
     from ullage.core.accounting.insights import render_insights
 
     insights = inspection.find_insights()
-    click.echo(render_insights(insights, width=_columns(), color=_wants_color(), style=preferences.style), nl=False)
+    click.echo(render_insights(insights, width=_columns(), color=wants_color(), style=preferences.style), nl=False)
 
 
 def _columns() -> int:
     return shutil.get_terminal_size((100, 24)).columns
-
-
-def _wants_color() -> bool:
-    if not is_terminal(sys.stdout):
-        return False
-    from ullage.settings import environment
-
-    return not environment().get("NO_COLOR")
 
 
 def _progress() -> Callable[[int, int], None] | None:

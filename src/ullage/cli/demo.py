@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .output import wants_color
+
 if TYPE_CHECKING:
     from ullage.core.accounting import View
     from ullage.stores import CallRecord
 
 
 @click.command()
-@click.option("--view", type=click.Choice(["summary", "compact", "expanded"]), default="compact", show_default=True)
+@click.option("--view", type=click.Choice(["summary", "compact", "expanded"]), default="summary", show_default=True)
 def command(view: View) -> None:
     """Replay a shipped session through a real gateway to a fake provider and show what fills the window.
 
@@ -61,11 +63,12 @@ async def _replay(url: str, bodies: list[dict[str, object]]) -> None:
 
 def _show(calls: list[CallRecord], view: View) -> None:
     import shutil
-    import sys
 
     from ullage.core.accounting import load_report, render_view
 
-    click.echo("What each call sent, and what the provider said of it (tokens; the fake one counts four bytes a token):\n")
+    click.echo(
+        "What each call sent, and what the provider said of it (tokens; the fake one counts four bytes a token):\n"
+    )
     click.echo(f"  {'call':<6}{'estimate':>10}{'fresh':>9}{'cache read':>12}{'cache write':>13}{'output':>9}  stop")
     for number, call in enumerate(calls, 1):
         usage = call.usage or {}
@@ -76,5 +79,5 @@ def _show(calls: list[CallRecord], view: View) -> None:
     last = calls[-1].breakdown
     assert last is not None, "every call of the shipped session is accounted for"
     width = shutil.get_terminal_size((100, 24)).columns
-    click.echo(render_view(load_report(last), view, width=width, color=sys.stdout.isatty()))
+    click.echo(render_view(load_report(last), view, width=width, color=wants_color()))
     click.echo("Next: `ullage serve`, then `ullage setup claude-code` (or codex, pi, opencode, aider, gemini-cli).")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, TextIO
 
 import click
@@ -23,3 +24,10 @@ def print_json_line(value: Any) -> None:
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether a person looks at it. `None` is a stream that the caller has closed."""
     return stream is not None and stream.isatty()
+
+
+def wants_color() -> bool:
+    """Whether a view is painted: on a terminal, unless `NO_COLOR` asks for none."""
+    from ullage.settings import environment
+
+    return is_terminal(sys.stdout) and not environment().get("NO_COLOR")
