@@ -75,8 +75,8 @@ def get_estimator(name: str) -> Estimator:
     estimator = _BY_NAME.get(name)
     if estimator is None:
         raise CallError(
-            f"there is no estimator {name!r}",
-            hint=f"known estimators: {', '.join(ESTIMATORS)}",
+            f"There is no estimator {name!r}.",
+            hint=f"Known are {', '.join(ESTIMATORS)}.",
             code="unknown_estimator",
         )
     return estimator

@@ -101,8 +101,8 @@ def load_vocabulary(name: str) -> Vocabulary:
     kind = VOCABULARIES.get(name)
     if kind is None:
         raise CallError(
-            f"there is no vocabulary {name!r}",
-            hint=f"known vocabularies: {', '.join(VOCABULARIES)}",
+            f"There is no vocabulary {name!r}.",
+            hint=f"Known are {', '.join(VOCABULARIES)}.",
             code="unknown_vocabulary",
         )
     from splintr import Tokenizer
