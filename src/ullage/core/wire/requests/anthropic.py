@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ullage.core.content import Media, MediaKind, Message, Part, ToolSpec
 from ullage.core.wire import media
 
 from .parts import (
+    BlockReader,
     as_dict,
     as_list,
     as_text,
     call_part,
+    content_parts,
     media_part,
     name_of,
     other_message,
@@ -25,9 +27,6 @@ from .parts import (
     type_of,
 )
 from .tools import function_tool, hosted_tool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def read_system(value: Any) -> str:
@@ -56,18 +55,11 @@ def read_tool(value: Any) -> ToolSpec:
 
 
 def _content(content: Any) -> list[Part]:
-    if isinstance(content, str):
-        return [text_part(content)]
-    return [_block(block) for block in as_list(content)]
+    return content_parts(content, _BLOCKS, _other)
 
 
-def _block(block: Any) -> Part:
-    if isinstance(block, str):
-        return text_part(block)
+def _other(block: dict[str, Any]) -> Part:
     kind = type_of(block)
-    reader = _BLOCKS.get(kind)
-    if reader is not None:
-        return reader(block)
     if kind.endswith("_tool_result"):
         return _hosted_result(block)
     if kind.endswith("tool_use"):
@@ -152,7 +144,7 @@ def _search_result(block: dict[str, Any]) -> Part:
     return Part(kind="text", text=system_text(texts), wire_type="search_result")
 
 
-_BLOCKS: dict[str, Callable[[dict[str, Any]], Part]] = {
+_BLOCKS: dict[str, BlockReader] = {
     "document": _document,
     "image": _image,
     "redacted_thinking": _redacted,

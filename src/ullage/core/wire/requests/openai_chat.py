@@ -8,23 +8,25 @@ from ullage.core.content import Media, MediaKind, Message, Part, ToolSpec
 from ullage.core.wire import media
 
 from .parts import (
+    BlockReader,
     as_dict,
     as_list,
     as_text,
     call_part,
+    content_parts,
     media_part,
     name_of,
     other_message,
     other_part,
     result_part,
     role_of,
+    sound_part,
     text_part,
     thinking_part,
     type_of,
+    typed_text_part,
 )
 from .tools import custom_tool, function_tool, hosted_tool
-
-_TEXT_TYPES = frozenset({"text", "input_text", "output_text"})
 
 
 def read_system(value: Any) -> str:
@@ -73,19 +75,7 @@ def _result(value: dict[str, Any]) -> Part:
 
 
 def _content(content: Any) -> list[Part]:
-    if isinstance(content, str):
-        return [text_part(content)]
-    return [_block(block) for block in as_list(content)]
-
-
-def _block(block: Any) -> Part:
-    if isinstance(block, str):
-        return text_part(block)
-    kind = type_of(block)
-    reader = _BLOCKS.get(kind)
-    if reader is not None:
-        return reader(block)
-    return text_part(block["text"], kind) if kind in _TEXT_TYPES and "text" in block else other_part(block)
+    return content_parts(content, _BLOCKS, other_part)
 
 
 def _image(block: dict[str, Any]) -> Part:
@@ -110,10 +100,7 @@ def _linked(kind: MediaKind, block: dict[str, Any]) -> Part:
 
 
 def _sound(block: dict[str, Any]) -> Part:
-    sound = as_dict(block.get("input_audio"))
-    form = name_of(sound.get("format"))
-    found = media.from_base64("audio", sound.get("data"), mime=f"audio/{form}" if form else None)
-    return media_part(found, wire_type="input_audio")
+    return sound_part(as_dict(block.get("input_audio")))
 
 
 def _file(block: dict[str, Any]) -> Part:
@@ -133,7 +120,8 @@ def _refused(block: dict[str, Any]) -> Part:
     return text_part(block.get("refusal"), "refusal")
 
 
-_BLOCKS = {
+_BLOCKS: dict[str, BlockReader] = {
+    **dict.fromkeys(("text", "input_text", "output_text"), typed_text_part),
     "document_url": _document,
     "file": _file,
     "image_url": _image,

@@ -8,10 +8,12 @@ from ullage.core.content import Message, Part, Role, ToolSpec
 from ullage.core.wire import media
 
 from .parts import (
+    BlockReader,
     as_dict,
     as_list,
     as_text,
     call_part,
+    content_parts,
     media_part,
     name_of,
     other_message,
@@ -20,17 +22,18 @@ from .parts import (
     result_part,
     role_of,
     sealed_length,
+    sound_part,
     system_text,
     text_part,
     thinking_part,
     type_of,
+    typed_text_part,
 )
 from .tools import custom_tool, function_tool, hosted_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_TEXT_TYPES = frozenset({"input_text", "output_text", "reasoning_text", "summary_text", "text"})
 # Calls without a name of their own, by the key that holds what was asked.
 _HOSTED_CALLS = {
     "apply_patch_call": "operation",
@@ -181,19 +184,7 @@ def _output(item: dict[str, Any], kind: str) -> Part:
 
 
 def _content(content: Any) -> list[Part]:
-    if isinstance(content, str):
-        return [text_part(content)]
-    return [_block(block) for block in as_list(content)]
-
-
-def _block(block: Any) -> Part:
-    if isinstance(block, str):
-        return text_part(block)
-    kind = type_of(block)
-    reader = _BLOCKS.get(kind)
-    if reader is not None:
-        return reader(block)
-    return text_part(block["text"], kind) if kind in _TEXT_TYPES and "text" in block else other_part(block)
+    return content_parts(content, _BLOCKS, other_part)
 
 
 def _image(block: dict[str, Any]) -> Part:
@@ -209,17 +200,15 @@ def _file(block: dict[str, Any]) -> Part:
 
 
 def _sound(block: dict[str, Any]) -> Part:
-    sound = as_dict(block.get("input_audio", block))
-    form = name_of(sound.get("format"))
-    found = media.from_base64("audio", sound.get("data"), mime=f"audio/{form}" if form else None)
-    return media_part(found, wire_type="input_audio")
+    return sound_part(as_dict(block.get("input_audio", block)))
 
 
 def _refusal(block: dict[str, Any]) -> Part:
     return text_part(block.get("refusal"), "refusal")
 
 
-_BLOCKS: dict[str, Callable[[dict[str, Any]], Part]] = {
+_BLOCKS: dict[str, BlockReader] = {
+    **dict.fromkeys(("input_text", "output_text", "reasoning_text", "summary_text", "text"), typed_text_part),
     "computer_screenshot": _image,
     "input_audio": _sound,
     "input_file": _file,

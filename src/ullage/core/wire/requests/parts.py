@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ullage.core.content import Media, Message, Part, PartKind, Role
+from ullage.core.wire import media
 from ullage.core.wire.jsontext import as_text, compact, without_sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+BlockReader = Callable[[dict[str, Any]], Part]
+"""Makes a part of one block. One of unknown type may be no object at all."""
 
 _ROLES: dict[str, Role] = {
     "system": "system",
@@ -40,6 +45,24 @@ def name_of(value: Any) -> str | None:
 def text_part(text: Any, wire_type: str = "text") -> Part:
     """Prose that the model reads."""
     return Part(kind="text", text=as_text(text), wire_type=wire_type)
+
+
+def typed_text_part(block: dict[str, Any]) -> Part:
+    """A block of a type that holds text; without any it is kept as unknown."""
+    return text_part(block["text"], type_of(block)) if "text" in block else other_part(block)
+
+
+def content_parts(content: Any, readers: Mapping[str, BlockReader], other: BlockReader) -> list[Part]:
+    """The parts of a content: a text alone, or blocks, each read by its type. `other` reads blocks of a type without a reader."""
+    if isinstance(content, str):
+        return [text_part(content)]
+    return [_block_part(block, readers, other) for block in as_list(content)]
+
+
+def _block_part(block: Any, readers: Mapping[str, BlockReader], other: BlockReader) -> Part:
+    if isinstance(block, str):
+        return text_part(block)
+    return readers.get(type_of(block), other)(block)
 
 
 def thinking_part(text: Any, *, sealed: Any = None, wire_type: str) -> Part:
@@ -94,6 +117,13 @@ def media_part(media: Media, *, text: str = "", name: Any = None, wire_type: str
     return Part(kind=_MEDIA_PARTS[media.kind], media=media, text=text, name=name_of(name), wire_type=wire_type)
 
 
+def sound_part(sound: dict[str, Any]) -> Part:
+    """A sound as OpenAI's dialects send it: base64 with its format."""
+    form = name_of(sound.get("format"))
+    found = media.from_base64("audio", sound.get("data"), mime=f"audio/{form}" if form else None)
+    return media_part(found, wire_type="input_audio")
+
+
 def other_part(value: Any, wire_type: Any = None) -> Part:
     """Anything unknown: its JSON without sealed data."""
     kept, sealed = without_sealed(value)
@@ -141,11 +171,13 @@ def system_text(texts: Sequence[str]) -> str:
 
 
 __all__ = [
+    "BlockReader",
     "as_dict",
     "as_list",
     "as_text",
     "call_part",
     "compact",
+    "content_parts",
     "media_part",
     "name_of",
     "other_message",
@@ -154,8 +186,10 @@ __all__ = [
     "result_part",
     "role_of",
     "sealed_length",
+    "sound_part",
     "system_text",
     "text_part",
     "thinking_part",
     "type_of",
+    "typed_text_part",
 ]
