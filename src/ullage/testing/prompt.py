@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 import xxhash
@@ -12,6 +13,9 @@ from ullage.core.content import Usage
 from ullage.core.wire import Dialect
 
 from .script import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 BYTES_PER_TOKEN = 4
 """The stated count of this provider: a token is four UTF-8 bytes of the canonical prompt, rounded up."""
@@ -177,6 +181,19 @@ def text_of(content: Any) -> str:
     """The text in message content, blocks joined by a blank line."""
     texts = [block["text"] for block in blocks_of(content) if isinstance(as_dict(block).get("text"), str)]
     return "\n\n".join(texts)
+
+
+def last_user_text(messages: Sequence[dict[str, Any]]) -> str:
+    """The text of the last message whose role is the user."""
+    return next((text_of(one.get("content")) for one in reversed(messages) if one.get("role") == "user"), "")
+
+
+def trailing_text(
+    messages: Sequence[dict[str, Any]], is_result: Callable[[dict[str, Any]], bool], key: str
+) -> str | None:
+    """The text under `key` of the tool results that end a conversation; `None` if it does not end with any."""
+    results = [text_of(one.get(key)) for one in takewhile(is_result, reversed(messages))]
+    return "\n\n".join(reversed(results)) if results else None
 
 
 def required(payload: dict[str, Any], key: str) -> Any:

@@ -11,10 +11,11 @@ from ullage.testing.prompt import (
     as_dict,
     as_list,
     blocks_of,
+    last_user_text,
     media_piece,
     piece,
     required,
-    text_of,
+    trailing_text,
 )
 
 from .events import encode, event, fragments
@@ -65,8 +66,8 @@ def read(payload: dict[str, Any], model: str | None, stream: bool | None) -> Pro
         stream=payload.get("stream") is True,
         pieces=_pieces(tools, messages),
         tools=tuple(_offered(tool) for tool in tools),
-        user_text=_last_user_text(messages),
-        result_text=_trailing_results(messages),
+        user_text=last_user_text(messages),
+        result_text=trailing_text(messages, lambda message: message.get("role") == "tool", "content"),
         schema=as_dict(as_dict(response_format.get("json_schema")).get("schema")) or None,
         wants_json=response_format.get("type") == "json_object",
         include_usage=as_dict(payload.get("stream_options")).get("include_usage") is True,
@@ -92,22 +93,6 @@ def _pieces(tools: list[dict[str, Any]], messages: list[dict[str, Any]]) -> tupl
         if rest:
             found.append(piece(role, rest))
     return tuple(found)
-
-
-def _last_user_text(messages: list[dict[str, Any]]) -> str:
-    for message in reversed(messages):
-        if message.get("role") == "user":
-            return text_of(message.get("content"))
-    return ""
-
-
-def _trailing_results(messages: list[dict[str, Any]]) -> str | None:
-    results: list[str] = []
-    for message in reversed(messages):
-        if message.get("role") != "tool":
-            break
-        results.insert(0, text_of(message.get("content")))
-    return "\n\n".join(results) if results else None
 
 
 def usage_payload(usage: Usage) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from ullage.testing.prompt import (
     as_dict,
     as_list,
     blocks_of,
+    last_user_text,
     media_piece,
     piece,
     required,
-    text_of,
+    trailing_text,
 )
 
 from .events import encode, event, fragments, seal
@@ -60,8 +61,8 @@ def read(payload: dict[str, Any], model: str | None, stream: bool | None) -> Pro
         stream=payload.get("stream") is True,
         pieces=_pieces(payload, tools, items),
         tools=tuple(offered for tool in tools for offered in _offered(tool)),
-        user_text=_last_user_text(items),
-        result_text=_trailing_results(items),
+        user_text=last_user_text(items),
+        result_text=trailing_text(items, lambda item: item.get("type") in _RESULTS, "output"),
         schema=as_dict(text_format.get("schema")) or None,
         wants_json=text_format.get("type") == "json_object",
         wants_thinking="reasoning.encrypted_content" in as_list(payload.get("include")),
@@ -114,22 +115,6 @@ def _pieces(payload: dict[str, Any], tools: list[dict[str, Any]], items: list[di
                 text = as_dict(block).get("text")
                 found.append(piece(str(item["role"]), text if isinstance(text, str) else block))
     return tuple(found)
-
-
-def _last_user_text(items: list[dict[str, Any]]) -> str:
-    for item in reversed(items):
-        if item.get("role") == "user":
-            return text_of(item.get("content"))
-    return ""
-
-
-def _trailing_results(items: list[dict[str, Any]]) -> str | None:
-    results: list[str] = []
-    for item in reversed(items):
-        if item.get("type") not in _RESULTS:
-            break
-        results.insert(0, text_of(item.get("output")))
-    return "\n\n".join(results) if results else None
 
 
 def usage_payload(usage: Usage) -> dict[str, Any]:
