@@ -172,6 +172,14 @@ def test_what_is_no_request_ends_with_status_one(capsys: Screen, tmp_path: Path,
     assert capsys.readouterr().err.startswith("ullage: ")
 
 
+@pytest.mark.parametrize("content", ["", "plain text", '{"type": "session"}\n{"type": "message"}\n'])
+def test_what_another_command_reads_is_said_with_that_command(capsys: Screen, tmp_path: Path, content: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(content)
+    assert main(["count", str(path)]) == 1
+    assert "`ullage context` reads sessions" in capsys.readouterr().err
+
+
 @pytest.mark.shared
 def test_every_counted_payload_gets_an_answer_or_has_no_text(
     capsysbinary: pytest.CaptureFixture[bytes], shared_data: Path

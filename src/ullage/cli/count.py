@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ullage.core.errors import CallError, InputError, UllageError
+from ullage.core.errors import CallError, InputError, RequestError, UllageError
 from ullage.core.wire.jsontext import decode
 
 from .context_input import Request, Wishes
@@ -54,7 +54,10 @@ def command(
         _count_batch(batch, load_preferences(estimator=estimator))
         return 0
     body, preferences = read_input(file), load_preferences(estimator=estimator)
-    breakdown = count_request(body, api=dialect, provider=provider, model=model, preferences=preferences)
+    try:
+        breakdown = count_request(body, api=dialect, provider=provider, model=model, preferences=preferences)
+    except RequestError as error:
+        raise _for_a_file(error) from error
     if exact:
         wishes = Wishes(dialect=dialect, provider=provider, model=model, preferences=preferences)
         return _count_exactly(Request(body, wishes), breakdown, as_json=as_json)
@@ -63,6 +66,14 @@ def command(
     else:
         click.echo(_sentence(breakdown))
     return 0
+
+
+def _for_a_file(error: RequestError) -> RequestError:
+    """An error of the reader of requests for somebody who may have meant another command."""
+    if error.code != RequestError.code:
+        return error
+    hint = "Give one request body; `ullage context` reads sessions, --batch many requests."
+    return RequestError(error.message, hint=hint)
 
 
 def _count_exactly(request: Request, breakdown: Breakdown, *, as_json: bool) -> int:
