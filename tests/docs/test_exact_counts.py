@@ -37,7 +37,9 @@ def test_every_endpoint_and_variable_is_named() -> None:
 def test_what_can_be_tried_without_a_key_works(tmp_path: Path) -> None:
     block = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)[-1]
     first, _, rest = block.partition("\n")
-    script = f"set -e -m\ntrap 'kill %1 2> /dev/null || true' EXIT\n{first}\n{WAIT}\n{rest}".replace("9000", str(free_port()))
+    script = f"set -e -m\ntrap 'kill %1 2> /dev/null || true' EXIT\n{first}\n{WAIT}\n{rest}".replace(
+        "9000", str(free_port())
+    )
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     ended = subprocess.run(
         ["bash", "-c", script],
