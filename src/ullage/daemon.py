@@ -36,6 +36,9 @@ _log = logging.getLogger("ullage")
 # observer's thread at the most; this makes it half a millisecond.
 _SWITCH_INTERVAL_S = 0.0005
 
+# Open files that are no connections: database, log, event loop.
+_OTHER_FILES = 64
+
 
 class Daemon:
     """A running daemon. `url` is where it listens."""
@@ -100,6 +103,7 @@ async def serve(settings: Settings, data_dir: Path, announce: Callable[[str], No
 
     `announce` gets its address when it is ready.
     """
+    _allow_connections(settings.server.max_connections + settings.upstream.connections)
     stop = asyncio.Event()
     cut = stop.set
 
@@ -127,6 +131,18 @@ async def _listen(server: GatewayServer, settings: ServerSettings) -> None:
             f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}",
             hint="Is another ullage running? `ullage doctor` tells; `--port 0` picks a free port.",
         ) from error
+
+
+def _allow_connections(count: int) -> None:
+    """Raises this process's own limit of open files as far as the system lets it: many shells begin with 1,024."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + _OTHER_FILES if hard == resource.RLIM_INFINITY else min(count + _OTHER_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _clock_ms() -> int:

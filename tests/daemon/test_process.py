@@ -150,3 +150,21 @@ async def test_two_daemons_share_one_folder(fake: FakeProvider, tmp_path: Path, 
             process.signal()
             assert await process.end() == 0
     assert len(records_in(tmp_path / "data")) == 20
+
+
+@pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="limits are read from /proc")
+async def test_as_many_files_as_connections_may_be_open(fake: FakeProvider, tmp_path: Path) -> None:
+    """Many shells allow 1,024, a quarter of what the daemon lets in by default."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+    try:
+        async with running(fake, tmp_path / "data") as process:
+            limits = Path(f"/proc/{process.pid}/limits").read_text()
+            process.signal()
+            assert await process.end() == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    (line,) = [line for line in limits.splitlines() if line.startswith("Max open files")]
+    assert int(line.split()[3]) >= min(4_000, hard)
