@@ -39,7 +39,7 @@ reference: $(VENV)/.dev ## rewrite the generated pages of the manual
 	@$(BIN)/python scripts/settings_reference.py --write && $(BIN)/python scripts/denominators_reference.py --write && $(BIN)/python scripts/cli_reference.py --write && $(BIN)/python scripts/readme_capture.py --write
 
 accuracy: $(VENV)/.dev ## measure anew what docs/reference/accuracy.md says, on the recorded data beside the repository
-	@$(BIN)/python scripts/accuracy_report.py --write
+	@$(BIN)/python scripts/accuracy_report.py --write && $(BIN)/python scripts/payload_report.py --write
 
 bench: $(VENV)/.dev ## the benchmark tables, ours against a named floor in the same run
 	@sh scripts/bench

@@ -13,14 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts.fitting.bounds import check_intervals  # noqa: E402
-from scripts.fitting.design import make_samples, remember_counts  # noqa: E402
-from scripts.fitting.fitting import cross_validate, fit_all  # noqa: E402
+from scripts.fitting.bounds import bound  # noqa: E402
+from scripts.fitting.design import Sample, make_samples, remember_counts  # noqa: E402
+from scripts.fitting.fitting import HeldOut, cross_validate, fit_all  # noqa: E402
 from scripts.fitting.plan import PLAN  # noqa: E402
-from scripts.fitting.tables import error_table  # noqa: E402
+from scripts.fitting.scoring import as_scored  # noqa: E402
 from scripts.fitting.writing import module_text  # noqa: E402
 from ullage.core.errors import UllageError  # noqa: E402
-from ullage.evals.tokens import Case, read_case  # noqa: E402
+from ullage.evals.token_tables import quality_table  # noqa: E402
+from ullage.evals.tokens import Case, Scored, read_case  # noqa: E402
 
 TARGET = ROOT / "src" / "ullage" / "core" / "profiles" / "fitted.py"
 FOLDS = 10
@@ -32,12 +33,10 @@ def main() -> int:
     parser.add_argument("--date", required=True, help="when the fit was made, as YYYY-MM-DD")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    remember_counts()
     data = arguments.file.read_bytes()
-    samples = make_samples(read_cases(data.splitlines()), PLAN, FOLDS)
-    held_out = cross_validate(samples, PLAN, FOLDS)
+    samples, held_out = hold_out(data)
     text = module_text(fit_all(samples, PLAN), held_out, data, arguments.date)
-    print("\n".join(error_table(held_out, check_intervals(held_out, FOLDS))))
+    print(quality_table(as_scored(bound(held_out, FOLDS)), ("provider", "kind")).as_text())
     if arguments.write:
         TARGET.write_text(text)
         return 0
@@ -45,6 +44,18 @@ def main() -> int:
         return 0
     print(f"{TARGET.name} does not match: run again with --write.", file=sys.stderr)
     return 1
+
+
+def hold_out(data: bytes) -> tuple[list[Sample], list[HeldOut]]:
+    """The samples in the data, and each of them estimated by a fit that had no part of its recording."""
+    remember_counts()
+    samples = make_samples(read_cases(data.splitlines()), PLAN, FOLDS)
+    return samples, cross_validate(samples, PLAN, FOLDS)
+
+
+def held_out_scores(data: bytes) -> list[Scored]:
+    """The held-out samples as an evaluation shows its cases."""
+    return as_scored(bound(hold_out(data)[1], FOLDS))
 
 
 def read_cases(lines: list[bytes]) -> list[Case]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from scripts.fitting.laws import Place
     from scripts.fitting.plan import Plan
-    from ullage.core.accounting import Meter
+    from ullage.core.accounting import Breakdown, Meter
     from ullage.core.accounting.payloads import Payload
     from ullage.core.profiles import ContentKind, Family
     from ullage.evals.tokens import Case
@@ -34,7 +34,8 @@ _ROWS = {row.id: row for row in (*ROWS, UNKNOWN_ROW)}
 
 
 class Sample(NamedTuple):
-    """A counted request: its row of the design, the groups of its family, the fold that it is held out in."""
+    """A counted request: its row of the design, the groups of its family, the fold that it is held out in, the characters that
+    were counted, and the tokens of its tools."""
 
     case: Case
     row: Row
@@ -43,6 +44,8 @@ class Sample(NamedTuple):
     kind: ContentKind
     recording: str
     fold: int
+    chars: int
+    tools: int
 
 
 def remember_counts() -> None:
@@ -83,16 +86,26 @@ def _sample(case: Case, recording: str, size: int, plan: Plan, folds: int) -> Sa
     start: Constants = {
         group: {place: one.start for place, one in plan[group].items()} for group in row.fitted if group in plan
     }
-    total, kind = _total(payload, meter, with_constants(row, start))
+    breakdown = _account(payload, meter, with_constants(row, start))
+    total = breakdown.total.tokens
     slopes = {}
     for place, moved in _moves(row.fitted, start):
-        slope = (_total(payload, meter, with_constants(row, moved))[0] - total) / _STEP
+        slope = (_account(payload, meter, with_constants(row, moved)).total.tokens - total) / _STEP
         if slope:
             slopes[place] = slope
     fixed = total - sum(slope * start[group][name] for (group, name), slope in slopes.items())
     weight = 1 / (case.tokens + _LEAST_TOKENS) / math.sqrt(size)
-    fold = int(hashlib.sha256(recording.encode()).hexdigest(), 16) % folds
-    return Sample(case, Row(fixed, slopes, case.tokens, weight), row.id, row.fitted, kind, recording, fold)
+    return Sample(
+        case=case,
+        row=Row(fixed, slopes, case.tokens, weight),
+        family=row.id,
+        groups=row.fitted,
+        kind=breakdown.total.content,
+        recording=recording,
+        fold=int(hashlib.sha256(recording.encode()).hexdigest(), 16) % folds,
+        chars=sum(section.chars for section in breakdown.sections),
+        tools=sum(section.tokens for section in breakdown.sections if section.id == "tools"),
+    )
 
 
 def _moves(groups: Iterable[str], start: Constants) -> Iterable[tuple[Place, Constants]]:
@@ -101,10 +114,9 @@ def _moves(groups: Iterable[str], start: Constants) -> Iterable[tuple[Place, Con
             yield (group, name), {**start, group: {**start[group], name: value + _STEP}}
 
 
-def _total(payload: Payload, meter: Meter, family: Family) -> tuple[int, ContentKind]:
+def _account(payload: Payload, meter: Meter, family: Family) -> Breakdown:
     meter.rule = WireRule(family)
-    total = account(payload.context, meter, options=payload.options).total
-    return total.tokens, total.content
+    return account(payload.context, meter, options=payload.options)
 
 
 def estimate(sample: Sample, values: Mapping[Place, float]) -> int:

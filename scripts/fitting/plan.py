@@ -118,10 +118,12 @@ PLAN: Plan = {
         "framing.base": tokens(5, 10),
         "framing.thinking": tokens(0, 80),
         "framing.adaptive": tokens(0, 80),
+        "framing.task_budget": tokens(0, 80),
         "tools.ratio": ratio(1.6, 1.4, 1.9, trust=10),
         "tools.deferred": tokens(0, 300),
     },
     "claude-4.6": {"framing.thinking": tokens(17, 80), "framing.adaptive": tokens(17, 80)},
+    "claude-opus-4.6": {"framing.adaptive": tokens(0, 80)},
     # Gemini: text is exact by Gemma's vocabulary.
     "gemini": {
         "framing.system": tokens(1, 4),

@@ -7,7 +7,7 @@ import statistics
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from scripts.fitting.bounds import COVERAGE, make_intervals, text_errors
+from scripts.fitting.bounds import COVERAGE, find_errors, make_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,11 +63,12 @@ def _constants(fitted: Sequence[Fitted], held_out: Sequence[HeldOut]) -> Iterabl
 
 
 def _errors(held_out: Sequence[HeldOut]) -> Iterable[str]:
-    for group, error in text_errors(held_out).items():
-        members = [one for one in held_out if group in one.sample.groups and one.sample.kind == "text"]
+    for (group, place), error in find_errors(held_out).items():
+        kind = "tools" if place == "tools.error" else "text"
+        members = [one for one in held_out if group in one.sample.groups and one.sample.kind == kind]
         recordings = len({one.sample.recording for one in members})
         median = round(statistics.median(abs(one.error) for one in members), 4)
-        yield _line((group, "error", error, len(members), recordings, median))
+        yield _line((group, place, error, len(members), recordings, median))
 
 
 def _line(values: Iterable[Any]) -> str:

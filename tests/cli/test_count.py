@@ -94,7 +94,9 @@ def test_a_batch_answers_each_line_in_order(capsysbinary: pytest.CaptureFixture[
         row(provider="anthropic", model="claude-opus-4-8", api="anthropic", payload=anthropic),
         row(provider="xai", model="grok-4.3", api="tokenize-text", payload={"text": "Hello world"}),
     )
-    assert [answer["tokens"] for answer in answers] == [9, 7, 2]
+    exact, estimated, bare = (answer["tokens"] for answer in answers)
+    assert (exact, bare) == (9, 2)
+    assert 5 < estimated < 12
     assert set(answers[0]) == {"tokens", "low", "high", "method", "sections"}
     assert set(answers[0]["sections"][0]) == {"id", "title", "tokens", "low", "high", "chars", "method"}
 

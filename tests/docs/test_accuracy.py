@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ullage.core.calibration import TUNING
+from ullage.core.profiles.fitted import DATE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -16,10 +17,22 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.shared
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared_data")
-def test_the_measured_tables_are_up_to_date() -> None:
+@pytest.mark.parametrize("script", ["accuracy_report.py", "payload_report.py"])
+def test_the_measured_tables_are_up_to_date(script: str) -> None:
     ended = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "accuracy_report.py")], capture_output=True, text=True, check=False
+        [sys.executable, str(ROOT / "scripts" / script)], capture_output=True, text=True, check=False
     )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+def test_the_constants_are_what_the_data_says(shared_data: Path) -> None:
+    data = shared_data / "token_ground_truth.jsonl"
+    ended = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "fit_constants.py"), str(data), "--date", DATE],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert (ended.returncode, ended.stderr) == (0, "")
 
 

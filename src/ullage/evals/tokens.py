@@ -30,7 +30,9 @@ TEXT_SHAPE = "tokenize-text"
 Aspect = Literal["provider", "model", "family", "kind", "size"]
 ASPECTS: tuple[Aspect, ...] = ("provider", "model", "family", "kind", "size")
 
-_CHARS_PER_TOKEN = 4
+CHARS_PER_TOKEN = 4
+"""Of the plainest estimate."""
+
 _COUNTED_KINDS = ("request", "text", "tool-delta")
 
 
@@ -225,7 +227,7 @@ def _scored(case: Case, family: str, kind: str, tokens: int, low: int, high: int
         low=low,
         high=high,
         measured=measured,
-        plain=math.ceil(chars / _CHARS_PER_TOKEN),
+        plain=math.ceil(chars / CHARS_PER_TOKEN),
         source=case.source,
     )
 

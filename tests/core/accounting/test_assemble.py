@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ullage.core.accounting import Options, account, make_meter
+from ullage.core.accounting import Breakdown, Item, Options, account, make_meter
 from ullage.core.content import Context, Media, Message, Part, ToolSpec, Usage
 
 from .tools import FIND_FILES, MODE, PING
@@ -165,6 +165,76 @@ def test_without_active_tools_there_is_no_block() -> None:
     assert next(section for section in breakdown.sections if section.id == "tools").title == "Tools (0/1 active)"
 
 
+def test_a_deferred_tool_that_was_called_has_been_loaded() -> None:
+    meter = make_meter(dialect="anthropic", provider="anthropic", model="claude-sonnet-4-5", client=None)
+    tools = (PING, ToolSpec(name="t", description="Does.", parameters={}, deferred=True))
+    call = Part(kind="tool_call", name="t", text="{}", call_id="1")
+    before = account(Context(tools=tools), meter)
+    after = account(Context(tools=tools, messages=(say("assistant", call),)), meter)
+    listed, loaded = ({item.name: item for item in _tools(one)}["t"] for one in (before, after))
+    assert (listed.tokens, listed.state, loaded.state) == (0, "deferred", None)
+    assert loaded.tokens == listed.loaded_tokens
+
+
+def test_a_choice_of_none_keeps_tools_from_open_weights_alone() -> None:
+    context = Context(tools=(PING,))
+    for model, offered in (("llama-4-scout", False), ("gpt-5-mini", True)):
+        meter = make_meter(dialect="openai-chat", provider="groq", model=model, client=None)
+        breakdown = account(context, meter, options=Options(choice="none"))
+        assert (rows(breakdown)["tools"] > 0) is offered
+
+
+def test_calls_made_at_once_cost_more_than_one_after_the_other() -> None:
+    meter = make_meter(dialect="openai-responses", provider="openai", model="gpt-5.4", client=None)
+    calls = [say("assistant", Part(kind="tool_call", name="x", text="{}", call_id=str(n))) for n in range(3)]
+    results = [say("tool", Part(kind="tool_result", text="y", call_id=str(n))) for n in range(3)]
+    at_once = account(Context(messages=(*calls, *results)), meter)
+    in_turn = account(Context(messages=tuple(one for pair in zip(calls, results, strict=True) for one in pair)), meter)
+    assert at_once.total.tokens - in_turn.total.tokens == 2 * meter.rule.parallel_frame()
+
+
+def test_a_system_message_takes_the_tools_in_on_the_gpt_4o_line() -> None:
+    meter = make_meter(dialect="openai-chat", provider="openai", model="gpt-4o", client=None)
+    alone = account(Context(tools=(PING,)), meter)
+    beside = account(Context(tools=(PING,), messages=(say("system", text("Be kind.")),)), meter)
+    assert rows(beside)["tools"] - rows(alone)["tools"] == -4
+
+
+def test_tools_that_come_inside_the_conversation_bring_a_block_of_their_own() -> None:
+    meter = make_meter(dialect="openai-responses", provider="openai", model="gpt-5.4", client=None)
+    definition = '[{"type":"function","name":"ping","parameters":{"type":"object","properties":{}}}]'
+    inline = Part(kind="other", text=definition, wire_type="additional_tools")
+    breakdown = account(Context(messages=(say("developer", inline),)), meter)
+    assert [item.name for item in _tools(breakdown)] == ["ping"]
+    assert rows(breakdown)["framing"] == meter.rule.opening() + meter.rule.inline_block()
+
+
+def test_sealed_reasoning_is_a_row_where_nothing_was_reported() -> None:
+    meter = make_meter(dialect="openai-responses", provider="openai", model="gpt-5.4", client=None)
+    sealed = Part(kind="thinking", carries_reasoning=True, sealed_chars=6_000, wire_type="reasoning")
+    call = Part(kind="tool_call", name="x", text="{}", call_id="1")
+    turn = (say("user", text("a")), say("assistant", sealed), say("assistant", call))
+    assert rows(account(Context(messages=turn), meter))["reasoning"] > 500
+    later = Context(messages=(*turn, say("user", text("b"))))
+    assert "reasoning" not in rows(account(later, meter))
+    assert "reasoning" not in rows(account(Context(messages=turn), meter, usage=Usage(input_fresh=900)))
+
+
+def test_seals_of_every_turn_count_where_the_model_reads_them_again() -> None:
+    meter = make_meter(dialect="gemini", provider="google", model="gemini-3-flash-preview", client=None)
+    sealed = Part(kind="tool_call", name="x", text="{}", carries_reasoning=True, sealed_chars=2_000)
+    context = Context(messages=(say("user", text("a")), say("assistant", sealed), say("user", text("b"))))
+    assert rows(account(context, meter))["reasoning"] > 300
+
+
+def test_thinking_inside_an_earlier_answer_is_cut_out_where_templates_do_so() -> None:
+    answer = "<think>" + "Let me see. " * 50 + "</think>\n\n42"
+    context = Context(messages=(say("user", text("a")), say("assistant", text(answer)), say("user", text("b"))))
+    for model, kept in (("glm-4.7", False), ("gpt-4o", True)):
+        meter = make_meter(dialect="openai-chat", provider="p", model=model, client=None)
+        assert (account(context, meter).total.tokens > 100) is kept
+
+
 def test_results_are_named_by_the_calls_they_answer() -> None:
     call = Part(kind="tool_call", name="bash", text="{}", call_id="1")
     context = Context(
@@ -201,6 +271,10 @@ def test_an_output_schema_is_a_row_of_its_own() -> None:
     schema = {"type": "object", "additionalProperties": False}
     breakdown = account(Context(), meter, options=Options(schema=schema, schema_name="answer"))
     assert rows(breakdown)["schema"] == 5
+
+
+def _tools(breakdown: Breakdown) -> tuple[Item, ...]:
+    return next(section.items for section in breakdown.sections if section.id == "tools")
 
 
 def codes(breakdown: object) -> list[str]:

@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import strategies as st
+
 from ullage.core.content import ToolSpec
+
+_KEYWORDS = [
+    "type",
+    "properties",
+    "items",
+    "required",
+    "enum",
+    "const",
+    "anyOf",
+    "$ref",
+    "$defs",
+    "description",
+    "title",
+]
 
 
 def make_tool(name: str, description: str, parameters: dict[str, Any] | None) -> ToolSpec:
@@ -48,3 +64,13 @@ FIND_FILES = make_tool(
         "required": ["pattern"],
     },
 )
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(_KEYWORDS) | st.text(max_size=4), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+"""Values as they may stand anywhere in a schema, its keywords among the keys."""

@@ -26,6 +26,14 @@ def tokens(model: str, width: int, height: int, detail: str | None = None) -> in
         ("gpt-5.6-sol", (1024, 768), 922),
         ("gemini-2.0-flash", (3008, 2000), 13 * 258),
         ("gemini-2.5-flash", (128, 128), 258),
+        ("pixtral-12b", (128, 128), 30),
+        ("pixtral-12b", (239, 178), 70),
+        ("mistral.pixtral-large-2502", (597, 566), 38 * 36 + 36),
+        ("qwen2.5-vl-72b", (597, 566), 420 + 2),
+        ("qwen2.5-vl-7b", (60, 30), 6 + 2),
+        ("glm-4.6v", (597, 566), 420 + 2),
+        ("grok-4.3", (239, 178), 256),
+        ("grok-4.3", (900, 500), 5 * 256 + 2 * 256),
     ],
 )
 def test_a_picture_costs_what_was_observed(model: str, size: tuple[int, int], expected: int) -> None:

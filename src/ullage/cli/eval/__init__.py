@@ -12,5 +12,6 @@ command = LazyGroup(
             "ullage.cli.eval.transcripts:command",
             "How far estimates are from the prompts that sessions report.",
         ),
+        "tokens": ("ullage.cli.eval.tokens:command", "How far estimates are from what providers counted."),
     },
 )

@@ -125,7 +125,9 @@ def estimated_total(meter: Meter, entries: Sequence[Entry], measures: Sequence[M
         return None
     tokens, low, high = (sum(getattr(entry, name) for entry in entries) for name in ("tokens", "low", "high"))
     content = content_kind(measures, entries)
-    low, high, measured = bounds(content, tokens, low, high, find_interval(meter.fitted, content, tokens))
+    low, high, measured = bounds(
+        content, tokens, low, high, find_interval(meter.fitted, meter.provider, content, tokens)
+    )
     return Total(
         tokens=tokens, low=low, high=high, kind="estimate", method=meter.estimator, content=content, measured=measured
     )

@@ -22,7 +22,8 @@ class Options(Struct, frozen=True, kw_only=True):
 
     `choice`: whether the model may, must not or must call a tool; `tool` a certain one, `tool_name`. `parallel`: whether it may
     call several at once, `None` if nothing is said. `thinking`: extended thinking is on with a budget, `adaptive`: the model
-    chooses how much. `schema`: the output schema, `schema_name` its name, `schema_described` whether it came with a description.
+    chooses how much. `task_budget`: the model is told what the whole task may cost. `schema`: the output schema, `schema_name`
+    its name, `schema_described` whether it came with a description.
     """
 
     choice: ToolChoice = "auto"
@@ -30,6 +31,7 @@ class Options(Struct, frozen=True, kw_only=True):
     parallel: bool | None = None
     thinking: bool = False
     adaptive: bool = False
+    task_budget: bool = False
     schema: dict[str, Any] | None = None
     schema_name: str = ""
     schema_described: bool = False
@@ -66,6 +68,7 @@ def options_from(raw: Mapping[str, bytes]) -> Options:
         parallel=_parallel(keys),
         thinking=_thinks(keys),
         adaptive=_member(keys.get("thinking"), "type") == "adaptive",
+        task_budget=_member(keys.get("output_config"), "task_budget") is not None,
         schema=schema if isinstance(schema, dict) else None,
         schema_name=name if isinstance(name, str) else "",
         schema_described="description" in holder,

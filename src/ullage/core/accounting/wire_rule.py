@@ -187,8 +187,9 @@ class WireRule:
 
     def hidden(self, options: Options, *, system: bool = True) -> int:
         framing = self._family.framing
-        thinking = framing.thinking * options.thinking + framing.adaptive * options.adaptive
-        return framing.prefix + thinking + (0 if system else framing.no_system)
+        told = framing.thinking * options.thinking + framing.adaptive * options.adaptive
+        told += framing.task_budget * options.task_budget
+        return framing.prefix + told + (0 if system else framing.no_system)
 
     def tool_block(self, options: Options, *, system: bool = True) -> int:
         rule = self._family.tools

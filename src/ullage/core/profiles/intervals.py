@@ -34,6 +34,7 @@ class Interval(NamedTuple):
     measured: bool
 
 
+_AGGREGATORS = ("openrouter",)
 _WIDENED = 1.5
 _FITTED_GROUPS = frozenset(group for group, *_ in CONSTANTS) - {"unknown"}
 _TABLE = {
@@ -48,14 +49,24 @@ def size_class(tokens: int) -> int:
     return sum(tokens >= size for size in SIZES)
 
 
-def find_interval(groups: Sequence[str], kind: str, tokens: int) -> Interval:
+def interval_groups(groups: Sequence[str], provider: str | None) -> list[str]:
+    """Names under which errors are kept for a model of these groups, the most specific first.
+
+    An aggregator's own options are not in the payload, so its errors stand apart.
+    """
+    upstream = (provider or "").lower()
+    suffix = f"@{upstream}" if upstream in _AGGREGATORS else ""
+    return [f"{group}{suffix}" for group in reversed(groups)]
+
+
+def find_interval(groups: Sequence[str], provider: str | None, kind: str, tokens: int) -> Interval:
     """The interval of the most specific group that has one for this kind and size, else for this kind, else of all models.
 
     Where nothing about the model was measured, the interval of all models is widened by half.
     """
     size = size_class(tokens)
     for wanted in (size, ANY_SIZE):
-        for group in reversed(groups):
+        for group in interval_groups(groups, provider):
             if (group, kind, wanted) in _TABLE:
                 return _TABLE[group, kind, wanted]
     for wanted in (size, ANY_SIZE):

@@ -44,7 +44,8 @@ class Framing(Struct, frozen=True, kw_only=True):
     """Tokens around the content of a request, none of which the client wrote.
 
     `base` opens the request and the answer; `prefix` is hidden text of the vendor, `no_system` more of it where the request has
-    no system prompt; `thinking` is added when thinking is on with a budget, `adaptive` when the model chooses. The others stand
+    no system prompt; `thinking` is added when thinking is on with a budget, `adaptive` when the model chooses, `task_budget` when
+    the whole task has one. The others stand
     around one message of that kind, one tool call and one tool result; `name_again` is how often a called tool's name stands
     beside its result too, `parallel` is added for each further call made at once with another. `name` is added to the tokens of
     a speaker's name that is not the role's own word; `None` where names are not shown to the model.
@@ -55,6 +56,7 @@ class Framing(Struct, frozen=True, kw_only=True):
     no_system: int = 0
     thinking: int = 0
     adaptive: int = 0
+    task_budget: int = 0
     system: int = 0
     user: int = 0
     assistant: int = 0

@@ -57,6 +57,7 @@ CLAUDE = (
     _row(_NEW, "-sonnet-5", rf"sonnet-5{END}", 354, 474),
     _row(_NEW, "-opus-5", rf"opus-5{END}", 286, 410),
     _row(_NEW, "", rf"(?:opus|sonnet|haiku|fable|mythos)-(?:5|4[-.][789]){END}", 290, 410),
+    _row(_45, "-opus-4.6", rf"opus-4[-.]6{END}", 497, 589, "claude-4.6", "claude-opus-4.6"),
     _row(_45, "-4.6", rf"4[-.]6{END}", 497, 589, "claude-4.6"),
     _row(_45, "", rf"4[-.]5{END}", 496, 588),
     replace(
