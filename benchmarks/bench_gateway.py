@@ -60,6 +60,7 @@ def make_body(size: int, number: int) -> bytes:
 async def drive(target: Running, load: Load, base: int) -> list[float]:
     """Sends the load; latencies in milliseconds, to the last byte."""
     headers = {"content-type": "application/json", "anthropic-version": "2023-06-01", "x-api-key": "none"}
+    headers["x-ullage-session"] = "bench"  # like an agent that names its session
     if load.chunks:
         headers["x-bench-chunks"] = str(load.chunks)
     bodies = iter([make_body(load.body_bytes, base + number) for number in range(load.requests)])

@@ -31,9 +31,9 @@ class Measuring:
         self._canonical: TwoGenerations[int, int] = TwoGenerations(_SLICES)
         self._measures: TwoGenerations[tuple[int, str], Measure] = TwoGenerations(_SLICES)
 
-    def canonical_hashes(self, conversation: Conversation) -> list[int]:
+    def canonical_hashes(self, conversation: Conversation) -> tuple[int, ...]:
         """The canonical hash of each message."""
-        return [self._canonical_hash(piece, conversation.dialect) for piece in conversation.messages]
+        return tuple(self._canonical_hash(piece, conversation.dialect) for piece in conversation.messages)
 
     def system_hash(self, conversation: Conversation) -> int:
         """The canonical hash of the first system block outside the messages; 0 without one."""
