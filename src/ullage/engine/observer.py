@@ -28,6 +28,8 @@ _log = logging.getLogger("ullage.engine")
 
 # The relay of the request that woke us goes first: its bytes are on their way when we begin.
 _PATIENCE_S = 0.02
+# Work of this length is done in one stretch; handing the interpreter over costs both sides more than a small job takes.
+_STRETCH_S = 0.001
 # With more than this waiting, the observer works without rests.
 _BACKLOG = 1_000
 
@@ -111,6 +113,7 @@ class Observer:
         self._thread.join(timeout=30)
 
     def _run(self) -> None:
+        worked_s = 0.0
         while True:
             try:
                 job = self._queue.get_nowait()
@@ -124,9 +127,11 @@ class Observer:
                 job()
             except Exception:  # noqa: BLE001 - outermost loop of the thread: one bad exchange must not end it
                 _log.exception("an exchange could not be observed")
-            if self._queue.qsize() < _BACKLOG and not self._closing:
+            worked_s += time.perf_counter() - started
+            if worked_s > _STRETCH_S and self._queue.qsize() < _BACKLOG and not self._closing:
                 # As long a rest as the work took: a relay that became ready meanwhile finds the interpreter free.
-                time.sleep(time.perf_counter() - started)
+                time.sleep(worked_s)
+                worked_s = 0.0
 
     def _begin(self, exchange: Exchange) -> None:
         body, exchange.body = exchange.body, None
