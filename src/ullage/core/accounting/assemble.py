@@ -15,16 +15,28 @@ from .heuristics import settle
 from .intervals import bounds, content_kind
 from .measure import DEFERRED, Entry, measure_message, measure_system, measure_tool
 from .options import NO_OPTIONS, Options
+from .run_sums import (
+    current_turn,
+    further_calls,
+    is_shown,
+    named,
+    sum_messages,
+    summed_entries,
+    summed_seals,
+    tool_names,
+    unthought,
+)
 from .sections import TOOL_BLOCK, make_sections
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from ullage.core.content import Context, Usage
 
     from .breakdown import Details
     from .measure import Measure
     from .meter import Meter
+    from .run_sums import RunSum
 
 # A gap of this share of the total raises the question what is not seen (accounting specification, section 20, item 11).
 _LARGE_GAP = 0.15
@@ -50,16 +62,21 @@ def assemble(
     reported = usage.prompt if usage is not None else None
     offered = hidden_tools(tools) if meter.rule.hides_tools(options) else loaded_tools(tools, messages)
     entries = [entry for measure in (*system, *offered) for entry in measure.entries]
-    entries += [entry for members in message_entries(meter, messages) for entry in members]
-    prompted = has_system([*system, *messages]) or not complete
+    sums = sum_messages(messages)
+    summed = [each.measure for each in sums]
+    if meter.inspector_rule is None:
+        entries += summed_entries(sums, keeps_thinking=meter.retention == "all")
+    else:
+        entries += [entry for members in message_entries(meter, messages) for entry in members]
+    prompted = has_system([*system, *summed]) or not complete
     entries += once_entries(meter, offered, options, system=prompted)
-    framing = framing_entry(meter, [*system, *messages], options, system=prompted)
-    entries.append(_plus(framing, meter.rule.parallel_frame() * further_calls(messages)))
+    framing = framing_entry(meter, [*system, *summed], options, system=prompted)
+    entries.append(_plus(framing, meter.rule.parallel_frame() * further_calls(sums)))
     if not reported:
-        entries += sealed_entries(meter, messages)
-    total = total_from_usage(reported) if reported else estimated_total(meter, entries, [*system, *tools, *messages])
+        entries += sealed_entries(meter, sums)
+    total = total_from_usage(reported) if reported else estimated_total(meter, entries, [*system, *tools, *summed])
     breakdown = compose(meter, entries, total=total, window=window, details=details)
-    notices = find_notices(breakdown, [*tools, *messages], complete=complete)
+    notices = find_notices(breakdown, [*tools, *summed], complete=complete)
     return replace(breakdown, warnings=notices, output=usage.output if usage is not None else None)
 
 
@@ -97,7 +114,7 @@ def compose(
     """Sections from entries, the total, and the gap between them. Without a total, the sum of the sections is it."""
     if meter.inspector_rule is not None:
         entries = settle(entries, meter.inspector_rule)
-    sections = make_sections(entry for entry in entries if _is_shown(entry))
+    sections = make_sections(entry for entry in entries if is_shown(entry))
     tokens = sum(section.tokens for section in sections)
     if total is None:
         low = sum(section.low for section in sections)
@@ -171,10 +188,9 @@ def _unsent(entry: Entry) -> Entry:
     return replace(entry, tokens=0, low=0, high=0, method="not offered", loaded_tokens=loaded)
 
 
-def sealed_entries(meter: Meter, messages: Sequence[Measure]) -> Iterator[Entry]:
+def sealed_entries(meter: Meter, sums: Sequence[RunSum]) -> Iterator[Entry]:
     """Hidden reasoning that the provider replays, by the length of its seals."""
-    turn = 0 if meter.retention == "all" or meter.rule.seals_last else current_turn(messages)
-    tokens = sum(measure.sealed_tokens for measure in messages[turn:])
+    tokens = summed_seals(sums, keeps_all=meter.retention == "all" or meter.rule.seals_last)
     if tokens:
         yield fixed_entry("reasoning", "replayed, sealed", tokens, "length of the seal")
 
@@ -201,33 +217,11 @@ def once_entries(meter: Meter, tools: Sequence[Measure], options: Options, *, sy
 
 def message_entries(meter: Meter, messages: Sequence[Measure]) -> Iterator[list[Entry]]:
     """The entries of each message: results named by the calls they answer, thinking only where it is sent again."""
-    names = {
-        entry.call_id: entry.tool
-        for measure in messages
-        for entry in measure.entries
-        if entry.section == "messages" and entry.call_id is not None
-    }
+    names = tool_names(messages)
     turn = current_turn(messages)
     for index, measure in enumerate(messages):
         keeps_thinking = meter.retention == "all" or index >= turn
-        yield [_named(entry, names) if keeps_thinking else _unthought(entry, names) for entry in measure.entries]
-
-
-def _named(entry: Entry, names: Mapping[str, str | None]) -> Entry:
-    if entry.section != "tool_outputs":
-        return entry
-    return replace(entry, name=entry.tool or names.get(entry.call_id or "") or "unknown")
-
-
-def _unthought(entry: Entry, names: Mapping[str, str | None]) -> Entry:
-    if entry.section != "thinking_summaries":
-        return _named(entry, names)
-    return replace(entry, tokens=0, low=0, high=0, method="not sent again")
-
-
-def current_turn(messages: Sequence[Measure]) -> int:
-    """Index of the message that opened the current turn; 0 without one."""
-    return max((index for index, measure in enumerate(messages) if measure.opens_turn), default=0)
+        yield [named(entry if keeps_thinking else unthought(entry), names) for entry in measure.entries]
 
 
 def framing_entry(meter: Meter, measures: Sequence[Measure], options: Options, *, system: bool = True) -> Entry:
@@ -239,15 +233,6 @@ def framing_entry(meter: Meter, measures: Sequence[Measure], options: Options, *
 
 def _plus(entry: Entry, tokens: int) -> Entry:
     return replace(entry, tokens=entry.tokens + tokens, low=entry.low + tokens, high=entry.high + tokens)
-
-
-def further_calls(measures: Sequence[Measure]) -> int:
-    """Tool calls made at once with another: all but the first of each run without an answer in between."""
-    further = run = 0
-    for measure in measures:
-        run = run + measure.calls if measure.calls else 0
-        further += min(measure.calls, max(0, run - 1))
-    return further
 
 
 def fixed_entry(section: str, name: str, tokens: int, method: str) -> Entry:
@@ -291,7 +276,3 @@ def find_notices(breakdown: Breakdown, measures: Sequence[Measure], *, complete:
 
 def _is_large(breakdown: Breakdown) -> bool:
     return abs(breakdown.gap) > max(_LARGE_GAP_TOKENS, _LARGE_GAP * breakdown.total.tokens)
-
-
-def _is_shown(entry: Entry) -> bool:
-    return bool(entry.tokens or entry.chars or entry.loaded_tokens is not None or entry.section == "tools")

@@ -41,7 +41,7 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False):
 
     `section` is the section's id without a path; `name` the item in it: a path, a skill, a tool, a kind of text. `chars` are code
     points. `call_id` ties a call to its result; `tool` is the tool's name where the piece knows it. `loaded_tokens` is what a
-    deferred tool would cost.
+    deferred tool would cost. `count` is how many pieces were added up.
     """
 
     section: str
@@ -54,6 +54,7 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False):
     call_id: str | None = None
     tool: str | None = None
     loaded_tokens: int | None = None
+    count: int = 1
 
 
 class Measure(Struct, frozen=True, kw_only=True, gc=False):

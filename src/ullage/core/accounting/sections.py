@@ -84,11 +84,11 @@ def _section(section_id: str, entries: Sequence[Entry]) -> Section:
 def _title(kind: str, entries: Sequence[Entry]) -> str:
     title = _TITLES[kind]
     if kind == "skills":
-        return f"{title} ({sum(bool(entry.name) for entry in entries)})"
+        return f"{title} ({sum(entry.count for entry in entries if entry.name)})"
     if kind == "tools":
         tools = [entry for entry in entries if entry.name != TOOL_BLOCK]
-        active = sum(entry.loaded_tokens is None for entry in tools)
-        return f"{title} ({active}/{len(tools)} active)"
+        active = sum(entry.count for entry in tools if entry.loaded_tokens is None)
+        return f"{title} ({active}/{sum(entry.count for entry in tools)} active)"
     return title
 
 
@@ -112,7 +112,7 @@ def _item(name: str, entries: Sequence[Entry]) -> Item:
         low=sum(entry.low for entry in entries),
         high=sum(entry.high for entry in entries),
         chars=sum(entry.chars for entry in entries),
-        count=len(entries),
+        count=sum(entry.count for entry in entries),
         state=first.method if first.loaded_tokens is not None else None,
         loaded_tokens=first.loaded_tokens,
     )
@@ -121,5 +121,5 @@ def _item(name: str, entries: Sequence[Entry]) -> Item:
 def _main_method(entries: Sequence[Entry]) -> str:
     weights: dict[str, int] = defaultdict(int)
     for entry in entries:
-        weights[entry.method] += abs(entry.tokens) + 1
+        weights[entry.method] += abs(entry.tokens) + entry.count
     return max(weights, key=lambda method: weights[method])
