@@ -16,14 +16,14 @@ TEXT = "some lines of a file"
     [
         ("Read", {"file_path": "/w/a.py"}, ("read", "/w/a.py", Span())),
         ("Read", {"file_path": "/w/a.py", "offset": 20, "limit": 60}, ("read", "/w/a.py", Span(20, 79))),
-        ("read", {"path": "a.py"}, ("read", "/work/a.py", Span())),
+        ("read", {"path": "a.py"}, ("read", "/project/a.py", Span())),
         ("read", {"path": "/w/./x/../a.py:788-822"}, ("read", "/w/a.py", Span(788, 822))),
-        ("read", {"path": "a.py:12"}, ("read", "/work/a.py", Span(12, 12))),
+        ("read", {"path": "a.py:12"}, ("read", "/project/a.py", Span(12, 12))),
         ("read", {"path": "https://example.org//x"}, ("read", "https://example.org//x", Span())),
         ("read", {"path": "~/a.py"}, ("read", "~/a.py", Span())),
         ("read", {"path": r"C:\w\a.py"}, ("read", "C:/w/a.py", Span())),
         ("read_file", {"absolute_path": "/w/a.py"}, ("read", "/w/a.py", Span())),
-        ("read_file", {"target_file": "a.py", "start_line": 3, "end_line": 9}, ("read", "/work/a.py", Span(3, 9))),
+        ("read_file", {"target_file": "a.py", "start_line": 3, "end_line": 9}, ("read", "/project/a.py", Span(3, 9))),
         ("mcp__files__read_text_file", {"path": "/w/a.py"}, ("read", "/w/a.py", Span())),
         ("functions.read", {"filePath": "/w/a.py", "offset": 0}, ("read", "/w/a.py", Span())),
         ("str_replace_editor", {"command": "view", "path": "/w/a.py"}, ("read", "/w/a.py", Span())),
@@ -42,19 +42,19 @@ TEXT = "some lines of a file"
         ("Write", {"file_path": "/w/a.py", "content": "x"}, ("write", "/w/a.py", Span())),
         ("MultiEdit", {"file_path": "/w/a.py", "edits": []}, ("edit", "/w/a.py", Span())),
         ("replace", {"file_path": "/w/a.py"}, ("edit", "/w/a.py", Span())),
-        ("Bash", {"command": "cat a.py"}, ("read", "/work/a.py", Span())),
-        ("bash", {"command": "cd src && cat -n 'a b.py'"}, ("read", "/work/src/a b.py", Span())),
+        ("Bash", {"command": "cat a.py"}, ("read", "/project/a.py", Span())),
+        ("bash", {"command": "cd src && cat -n 'a b.py'"}, ("read", "/project/src/a b.py", Span())),
         (
             "exec_command",
             {"cmd": "sed -n '1,220p' a.py", "workdir": "/home/me"},
             ("read", "/home/me/a.py", Span(1, 220)),
         ),
-        ("shell", {"command": ["bash", "-lc", "head -n 20 a.py"]}, ("read", "/work/a.py", Span(1, 20))),
-        ("shell", {"command": ["bash", "-lc", "nl -ba a.py | sed -n '3,7p'"]}, ("read", "/work/a.py", Span(3, 7))),
+        ("shell", {"command": ["bash", "-lc", "head -n 20 a.py"]}, ("read", "/project/a.py", Span(1, 20))),
+        ("shell", {"command": ["bash", "-lc", "nl -ba a.py | sed -n '3,7p'"]}, ("read", "/project/a.py", Span(3, 7))),
     ],
 )
 def test_the_tools_of_known_clients(tool: str, arguments: dict[str, object], found: tuple[str, str, Span]) -> None:
-    [touch] = find_touches([ask(tool, **arguments), give(TEXT)], "/work")
+    [touch] = find_touches([ask(tool, **arguments), give(TEXT)], "/project")
     assert (touch.action, touch.path, touch.span) == found
     assert (touch.message, touch.result, touch.tool, touch.result_chars) == (0, (1, 0), tool, len(TEXT))
 
@@ -78,24 +78,24 @@ def test_the_tools_of_known_clients(tool: str, arguments: dict[str, object], fou
     ],
 )
 def test_other_calls_touch_no_file(tool: str, arguments: dict[str, object]) -> None:
-    assert find_touches([ask(tool, **arguments), give(TEXT)], "/work") == []
+    assert find_touches([ask(tool, **arguments), give(TEXT)], "/project") == []
 
 
 def test_a_patch_touches_each_of_its_files() -> None:
     patch = "*** Begin Patch\n*** Add File: a.py\n+x\n*** Update File: /w/b.py\n@@\n-x\n+y\n*** Delete File: c.py\n*** End Patch"
-    touches = find_touches([ask("apply_patch", raw=patch), give("Done")], "/work")
+    touches = find_touches([ask("apply_patch", raw=patch), give("Done")], "/project")
     assert [(touch.action, touch.path) for touch in touches] == [
-        ("write", "/work/a.py"),
+        ("write", "/project/a.py"),
         ("edit", "/w/b.py"),
-        ("write", "/work/c.py"),
+        ("write", "/project/c.py"),
     ]
 
 
 def test_a_script_that_calls_one_shell_command_is_read_like_it() -> None:
     script = 'const r = await tools.exec_command({"cmd":"sed -n \'1,20p\' a.py","workdir":"/home/me"}); text(r.output);'
-    [touch] = find_touches([ask("exec", raw=script), give(TEXT)], "/work")
+    [touch] = find_touches([ask("exec", raw=script), give(TEXT)], "/project")
     assert (touch.path, touch.span) == ("/home/me/a.py", Span(1, 20))
-    assert find_touches([ask("exec", raw=script + script), give(TEXT)], "/work") == []
+    assert find_touches([ask("exec", raw=script + script), give(TEXT)], "/project") == []
 
 
 def test_a_failed_call_and_one_without_a_result_do_not_count() -> None:
