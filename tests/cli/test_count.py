@@ -194,3 +194,30 @@ def test_every_counted_payload_gets_an_answer_or_has_no_text(
         assert ("error" in answer) == (asked["kind"] == "component-sizes"), (asked["source"], answer)
         if "error" not in answer:
             assert sum(section["tokens"] for section in answer["sections"]) == answer["tokens"], asked
+
+
+def test_a_batch_answers_line_for_line_whatever_the_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    request = '{"provider":"openai","model":"gpt-5.5","api":"openai-chat","payload":%s}'
+    good = request % '{"messages":[{"role":"user","content":"hi"}]}'
+    lines = [good, "", "not json", request % '"words"', request % "5", good]
+    file = tmp_path / "batch.jsonl"
+    file.write_text("\n".join(lines) + "\n")
+    assert main(["count", "--batch", str(file)]) == 0
+    answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(answers) == len(lines)
+    assert answers[0] == answers[5]
+    assert answers[1]["error"] == "The line is empty."
+    assert "malformed" in answers[2]["error"] or "invalid" in answers[2]["error"]
+    assert answers[3]["error"] == answers[4]["error"] == "`payload` is no JSON object."
+
+
+def test_a_section_is_never_below_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "string"}}}
+    form = {"type": "json_schema", "json_schema": {"name": "r", "schema": schema}}
+    payload = {"messages": [{"role": "user", "content": "x"}], "response_format": form}
+    file = tmp_path / "batch.jsonl"
+    line = {"model": "mistral-small-latest", "provider": "mistral", "api": "openai-chat", "payload": payload}
+    file.write_text(json.dumps(line) + "\n")
+    assert main(["count", "--batch", str(file)]) == 0
+    sections = json.loads(capsys.readouterr().out)["sections"]
+    assert all(0 <= section["low"] <= section["tokens"] <= section["high"] for section in sections)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from tests.engine.observing import Asked, Bench, asked
+from ullage.core.accounting import Entry, Measure, make_meter
+from ullage.core.content import Usage
+from ullage.engine.anchoring import Anchoring
+from ullage.engine.identity import Kinship
+from ullage.engine.measuring import Measures
 from ullage.stores import CallRecord
 
 TEXT = "The quick brown fox reads the file, edits a line and runs the tests again. "
@@ -101,3 +108,19 @@ def test_more_tools_are_counted_in_and_no_sample() -> None:
     assert plain.expected is not None and more.expected is not None and after.expected is not None
     assert more.expected["tokens"] - 4_000 > 500
     assert after.expected["pairs"] == more.expected["pairs"]
+
+
+def test_models_of_any_number_of_names_are_not_all_remembered() -> None:
+    anchoring = Anchoring()
+    for number in range(700):
+        meter = make_meter(dialect="anthropic", provider="p", model=f"model-{number}", client=None)
+        kinship = Kinship(session=f"s{number}", relation="extends", shared=1, before=1)
+        for count in (1, 2, 3):
+            words = [Measure(role="user", entries=(entry(400),)) for _ in range(count)]
+            outlook = anchoring.look_ahead(meter, Measures([], [], words), replace(kinship, shared=count - 1))
+            anchoring.settle(kinship.session, meter, outlook, Usage(input_fresh=1000 + 405 * count, output=4))
+    assert 0 < anchoring.learned <= 500
+
+
+def entry(tokens: int) -> Entry:
+    return Entry(section="messages", name="user text", tokens=tokens, low=tokens, high=tokens, chars=0, method="m")

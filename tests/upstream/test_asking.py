@@ -111,3 +111,16 @@ async def test_a_provider_that_repeats_the_key_is_not_quoted_with_it(client: Ups
 )
 def test_words_of_a_provider_are_scrubbed(said: str, shown: str) -> None:
     assert scrub(said, None) == shown
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["bad key {key}", "bad key {key:.14}...", "ends in {tail}", "{key:.6} and {key:.9} and {key}"],
+    ids=["whole", "its beginning", "its end", "several pieces"],
+)
+def test_no_piece_of_a_key_is_shown(said: str) -> None:
+    key = "zz-weird-key-0123456789abcdef"
+    credential = Credential("ANTHROPIC_API_KEY", key)
+    shown = scrub(said.format(key=key, tail=key[-9:]), credential)
+    assert "[key]" in shown
+    assert not [at for at in range(len(key) - 6) if key[at : at + 6] in shown]

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _VIEWS = ("summary", "compact", "expanded")
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 
+_PAGE_START = b"<!doctype html"
+
 
 def _tokens(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
     """Tokens with an optional k or M: `200000`, `200k`, `1M`."""
@@ -78,6 +80,7 @@ def command(
     folder with a captured request (request.json, and perhaps meta.json and response.*), or nothing for the newest call that went
     through the daemon.
     """
+    _refuse_to_replace(html)
     from .context_input import Wishes, inspect
 
     if source is None and estimator is not None:
@@ -110,14 +113,37 @@ def _refuse_beside_exact(*, insights: bool, html: str | None) -> None:
 
 
 def _tell(report: dict[str, Any], html: str | None, *, as_json: bool) -> None:
-    """Writes the report as a page and says where it is, prints it as JSON, or both. A file of that name is replaced."""
+    """Writes the report as a page and says where it is, prints it as JSON, or both."""
     if html is not None:
         from ullage.web import render_report
 
-        Path(html).write_text(render_report(report), encoding="utf-8")
+        _write_page(Path(html), render_report(report))
         click.echo(f"written to {html}", err=True)
     if as_json:
         print_json(report)
+
+
+def _refuse_to_replace(html: str | None) -> None:
+    """A page may replace a page, nothing else: the file named could be the session itself."""
+    path = Path(html) if html is not None else None
+    if path is None or not path.is_file():
+        return
+    with path.open("rb") as stream:
+        start = stream.read(len(_PAGE_START))
+    if start and start.lower() != _PAGE_START:
+        raise CallError(
+            f"{path} is there already and is no page of ours.", hint="Give `--html` another name.", code="would_replace"
+        )
+
+
+def _write_page(path: Path, page: str) -> None:
+    """Writes beside the place and moves it there, so that a failure leaves what was there before."""
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        beside.write_text(page, encoding="utf-8")
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def make_report(inspection: Inspection) -> dict[str, Any]:

@@ -118,14 +118,27 @@ def count_text(
 def count_line(line: bytes, preferences: Preferences = BY_DEFAULT) -> dict[str, Any]:
     """The answer to one line of a batch; whatever is wrong with it becomes its `error`."""
     try:
+        if not line.strip():
+            raise InputError("The line is empty.")
         row = decode(line)
         if not isinstance(row, dict):
-            raise InputError("The line is no JSON object.")
+            raise InputError(f"The line is no JSON object{_reason(line)}.")
         return _count_row(row, preferences)
     except UllageError as error:
         return {"error": error.message}
     except Exception as error:  # noqa: BLE001 - one odd line must not end a batch of thousands
         return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _reason(line: bytes) -> str:
+    """What the JSON decoder says of a line that it cannot read; nothing for legal JSON that is no object."""
+    import msgspec
+
+    try:
+        msgspec.json.decode(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        return f": {str(error).rstrip('.')}"
+    return ""
 
 
 def _count_row(row: dict[str, Any], preferences: Preferences) -> dict[str, Any]:
@@ -134,8 +147,10 @@ def _count_row(row: dict[str, Any], preferences: Preferences) -> dict[str, Any]:
     payload = row.get("payload")
     kind = row.get("kind", "request")
     api, provider, model = (_word(row, key) for key in ("api", "provider", "model"))
-    if kind == "component-sizes" or not isinstance(payload, dict):
+    if kind == "component-sizes":
         raise InputError(f"A payload of the kind {kind!r} holds no text to count.")
+    if not isinstance(payload, dict):
+        raise InputError("`payload` is no JSON object.")
     if api == TEXT_SHAPE:
         text = payload.get("text")
         if not isinstance(text, str):
@@ -185,8 +200,7 @@ def _figures(tokens: int, low: int, high: int, method: str) -> dict[str, Any]:
 
 def _count_batch(source: str, preferences: Preferences) -> None:
     for line in lines_of_input(source):
-        if line.strip():
-            print_json_line(count_line(line, preferences))
+        print_json_line(count_line(line, preferences))
 
 
 def _sentence(breakdown: Breakdown) -> str:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .measuring import Measures
 
 _SESSIONS = 2_000
+_STATES = 500
 
 
 class _Anchor(Struct, frozen=True):
@@ -65,6 +66,11 @@ class Anchoring:
         self._anchors: dict[str, _Anchor] = {}
         self._states: dict[Key, GrowthState] = {}
 
+    @property
+    def learned(self) -> int:
+        """For how many providers, models, estimators and clients something was learned."""
+        return len(self._states)
+
     def look_ahead(self, meter: Meter, measures: Measures, kinship: Kinship) -> Outlook:
         """What the call will be said to have sent, if it goes on from one that is known."""
         outlook = Outlook(
@@ -91,12 +97,20 @@ class Anchoring:
         addition = outlook.addition
         turn_reasoning = 0
         if addition is not None:
-            self._states[outlook.key] = learn(self._state(outlook.key, meter), addition, usage.prompt)
+            self._keep_state(outlook.key, learn(self._state(outlook.key, meter), addition, usage.prompt))
             turn_reasoning = 0 if addition.ends_turn else addition.turn_reasoning
         self._anchors.pop(session, None)
         self._anchors[session] = _Anchor(outlook.key, usage, outlook.messages, outlook.fixed_tokens, turn_reasoning)
         if len(self._anchors) > _SESSIONS:
             del self._anchors[next(iter(self._anchors))]
+
+    def _keep_state(self, key: Key, state: GrowthState) -> None:
+        """Keeps what was learned from at least one pair; the names of models come from clients, so their number is bounded."""
+        self._states.pop(key, None)
+        if state.pairs:
+            self._states[key] = state
+        if len(self._states) > _STATES:
+            del self._states[next(iter(self._states))]
 
     def _state(self, key: Key, meter: Meter) -> GrowthState:
         known = self._states.get(key)

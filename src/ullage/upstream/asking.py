@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -25,6 +26,8 @@ _MESSAGE_CHARS = 240
 _KEYS = re.compile(r"(?:\b(?:sk|pk|rk|xai|gsk|AIza|ya29)[-_.A-Za-z0-9*]{6,}|(?i:bearer)\s+\S+)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
+# A piece of a key of this length is not shown either.
+_PIECE_CHARS = 6
 _OK = 200
 # Status, code, what happened, what to do. {key} is where the key came from.
 _ANSWERS: dict[int, tuple[str, str, str]] = {
@@ -84,9 +87,21 @@ async def ask(client: UpstreamClient, target: Target, path: str, body: bytes) ->
 def scrub(text: str, credential: Credential | None) -> str:
     """A provider's words, short, on one line, without the key and without anything that looks like one."""
     if credential is not None:
-        text = text.replace(credential.reveal(), "[key]")
+        text = _without_pieces(text, credential.reveal())
     text = _CONTROL.sub(" ", _KEYS.sub("[key]", text)).strip()
     return text if len(text) <= _MESSAGE_CHARS else text[: _MESSAGE_CHARS - 1] + "…"
+
+
+def _without_pieces(text: str, key: str) -> str:
+    """The text without the key and without any piece of it: providers like to repeat the ends of a key they refuse."""
+    size = min(_PIECE_CHARS, len(key))
+    pieces = {key[at : at + size] for at in range(len(key) - size + 1)} if size else set()
+    hidden = bytearray(len(text))
+    for at in range(len(text) - size + 1):
+        if text[at : at + size] in pieces:
+            hidden[at : at + size] = b"\x01" * size
+    runs = itertools.groupby(zip(text, hidden, strict=True), key=lambda pair: pair[1])
+    return "".join("[key]" if is_hidden else "".join(letter for letter, _ in run) for is_hidden, run in runs)
 
 
 async def _read(response: UpstreamResponse, host: str) -> bytes:

@@ -27,7 +27,8 @@ def exactly(tokens: int, method: str) -> Amount:
 def within(tokens: float, error: float, method: str) -> Amount:
     """A rounded amount whose bounds lie the relative `error` away; a positive one never falls to zero."""
     middle = round_half_up(tokens)
-    return Amount(middle, math.floor(tokens * (1 - error)), max(middle, math.ceil(tokens * (1 + error))), method)
+    slack = abs(tokens) * error
+    return Amount(middle, min(middle, math.floor(tokens - slack)), max(middle, math.ceil(tokens + slack)), method)
 
 
 def between(low: int, tokens: int, high: int, method: str) -> Amount:

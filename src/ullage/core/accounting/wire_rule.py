@@ -139,7 +139,8 @@ class WireRule:
         text = compact_json(_without(options.schema, rule.dropped, rule.dropped_below))
         tokens = rule.block + self._count(text) * rule.ratio + rule.described * options.schema_described
         tokens += self._count(options.schema_name) if rule.named else 0
-        return within(tokens, rule.error, f"schema, {self._family.vocabulary}")
+        # Where a template drops more than the schema adds, a row below zero would explain nothing.
+        return within(max(tokens, 0.0), rule.error, f"schema, {self._family.vocabulary}")
 
     def message_frame(self, role: Role, blocks: int) -> int:
         framing = self._family.framing
