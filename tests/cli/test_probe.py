@@ -15,6 +15,8 @@ import msgspec
 import pytest
 
 from ullage.cli import INTERRUPTED, main
+from ullage.core.content import Usage
+from ullage.engine.probe import RUNAWAY_TOKENS
 from ullage.testing import FakeProvider, Fault, Reply, Rule, make_prose, make_request, make_tools, run_in_thread
 
 Screen = pytest.CaptureFixture[str]
@@ -275,3 +277,39 @@ def test_a_name_that_would_steer_the_terminal_does_not(probe: Probe, tmp_path: P
     assert status == 0
     assert "\x1b" not in out + err
     assert "\x1b" not in str(probe(path, "--yes", "--max-calls", "3"))
+
+
+def test_the_tokens_told_before_hold_also_where_the_cap_is_ignored(
+    probe: Probe, body: Path, provider: FakeProvider
+) -> None:
+    """Eight calls, the repeated first one included, each with as long an answer as is let pass."""
+    *_, err = probe(body)
+    told = re.search(r"by our estimate, ([\d,]+) tokens", err)
+    assert told is not None
+    assert int(told[1].replace(",", "")) > 8 * RUNAWAY_TOKENS
+    provider.script.add(Rule(reply=Reply(text="word " * 150)))
+    _, out, _ = probe(body, "--yes", "--json")
+    spent = json.loads(out)["spent"]
+    assert spent["output_tokens"] > spent["calls"] * 100
+    assert spent["prompt_tokens"] + spent["output_tokens"] <= int(told[1].replace(",", ""))
+
+
+@pytest.mark.parametrize("second", [5, 10])
+def test_an_impossible_measurement_is_no_result(probe: Probe, body: Path, provider: FakeProvider, second: int) -> None:
+    """No section is above the baseline: none is printed, and the status says so."""
+    for prompt in (100, 100 - 10 + second, 100, 100, 100, 100, 900):
+        provider.script.add(Rule(times=1, reply=Reply(usage=Usage(input_fresh=prompt, output=1))))
+    status, out, _ = probe(body, "--yes")
+    assert status == 1
+    assert not re.search(r"System prompt +-?\d", out)
+    assert "below the baseline" in out
+    assert "! ended early: no section was measured" in out
+
+
+def test_a_probe_pays_no_further_where_usage_is_missing(probe: Probe, body: Path, provider: FakeProvider) -> None:
+    answer = b'{"object":"chat.completion","model":"m-1","choices":[]}'
+    provider.script.add(Rule(times=1), Rule(reply=Reply(body=answer)))
+    status, out, _ = probe(body, "--yes")
+    assert status == 1
+    assert len(provider.requests) == 2
+    assert "! ended early: it reports no usage" in out

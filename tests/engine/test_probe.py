@@ -11,13 +11,14 @@ from ullage.core.accounting.isolation import isolate
 from ullage.core.content import Usage
 from ullage.core.errors import CallError, UpstreamError
 from ullage.core.wire import DIALECTS, Conversation, Dialect, parse_request
-from ullage.engine.probe import Limits, ProbePlan, ProbeResult, is_model, plan_probe, run_probe
+from ullage.engine.probe import RUNAWAY_TOKENS, Limits, ProbePlan, ProbeResult, is_model, plan_probe, run_probe
 from ullage.settings import UpstreamSettings
 from ullage.testing import BuiltRequest, FakeProvider, Fault, Reply, Rule, make_prose, make_request, make_tools
 from ullage.upstream import UpstreamClient
 from ullage.upstream.asking import Target
 
 ROOMY = Limits(calls=40, tokens=1_000_000, chars=1_000_000)
+WITHOUT_USAGE = b'{"type":"message","model":"m-1","role":"assistant","content":[],"stop_reason":"end_turn"}'
 
 
 @pytest.fixture
@@ -45,6 +46,11 @@ async def probe(
     client: UpstreamClient, provider: FakeProvider, plan: ProbePlan, dialect: Dialect, model: str = "m-1"
 ) -> ProbeResult:
     return await run_probe(plan, client=client, target=Target(provider.url, dialect, None), model=model)
+
+
+def prompts_of(*prompts: int) -> list[Rule]:
+    """An upstream that reports these prompts one after another."""
+    return [Rule(times=1, reply=Reply(usage=Usage(input_fresh=prompt, output=1))) for prompt in prompts]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -129,7 +135,7 @@ async def test_the_first_call_is_repeated_plainly_where_it_is_refused(client: Up
         ),
         (Limits(calls=4, tokens=10**6, chars=10**6), {"baseline", "system", "tools", "full"}),
         (Limits(calls=2, tokens=10**6, chars=10**6), {"baseline", "system"}),
-        (Limits(calls=40, tokens=1_200, chars=10**6), {"baseline", "system", "tools"}),
+        (Limits(calls=40, tokens=2_200, chars=10**6), {"baseline", "system", "tools"}),
         (Limits(calls=40, tokens=10**6, chars=2_000), {"baseline", "system", "tools"}),
     ],
     ids=["just enough", "no single tools", "two calls", "tokens", "characters"],
@@ -169,13 +175,13 @@ async def test_what_was_really_spent_is_held_against_the_limit(client: UpstreamC
     plan = plan_probe(
         parse_request(request_of("anthropic").body, "anthropic"),
         "m-1",
-        Limits(calls=40, tokens=500, chars=10**6),
+        Limits(calls=40, tokens=1_600, chars=10**6),
         lambda conversation: 10,
     )
-    async with FakeProvider() as provider:
+    async with FakeProvider(prompts_of(300, 1_100)) as provider:
         result = await probe(client, provider, plan, "anthropic")
     assert result.stopped is not None
-    assert "the limit of 500 tokens is reached" in result.stopped
+    assert "the limit of 1,600 tokens is reached" in result.stopped
     assert {skipped.reason for skipped in result.skipped} == {"not sent any more"}
 
 
@@ -192,7 +198,7 @@ async def test_a_model_that_thinks_unasked_ends_the_probe(client: UpstreamClient
 async def test_prompts_are_whole_whatever_the_cache_holds(client: UpstreamClient) -> None:
     """Only the prompt is subtracted: its cached parts belong to it, the output never."""
     cached = Reply(usage=Usage(input_fresh=2, cache_read=90, cache_write=8, output=30))
-    async with FakeProvider([Rule(reply=cached)]) as provider:
+    async with FakeProvider([*prompts_of(12), Rule(reply=cached)]) as provider:
         result = await probe(client, provider, planned(request_of("anthropic")), "anthropic")
     assert result.prompts["system"] == 100
 
@@ -204,23 +210,89 @@ async def test_another_models_answer_is_discarded(client: UpstreamClient) -> Non
     assert caught.value.code == "probe_discarded"
 
 
-async def test_a_model_that_changes_in_the_middle_is_discarded(client: UpstreamClient) -> None:
-    rules = [
-        Rule(times=1, reply=Reply(model="m-1-20260101")),
-        Rule(times=1, reply=Reply(model="m-1-20260601")),
-        Rule(times=1, reply=Reply(model="other")),
-        Rule(reply=Reply(model="m-1-20260101")),
-    ]
+@pytest.mark.parametrize("second", ["m-1-20260601", "other"])
+async def test_another_model_in_the_middle_ends_the_probe(client: UpstreamClient, second: str) -> None:
+    """What it would answer next has nothing to do with the baseline, and costs as much."""
+    rules = [Rule(times=2, reply=Reply(model="m-1-20260101")), Rule(reply=Reply(model=second))]
     async with FakeProvider(rules) as provider:
         result = await probe(client, provider, planned(request_of("anthropic")), "anthropic")
-    assert [skipped.case for skipped in result.skipped] == ["system", "tools"]
-    assert set(result.prompts) == {"baseline", "tool:bash", "tool:tool_1", "full"}
+        assert len(provider.requests) == 3
+    assert set(result.prompts) == {"baseline", "system"}
     assert result.answered_by == "m-1-20260101"
+    assert result.stopped is not None
+    assert f"{second} answered" in result.stopped
+
+
+async def test_missing_usage_ends_the_probe_and_is_charged_by_our_estimate(client: UpstreamClient) -> None:
+    rules = [Rule(times=2), Rule(reply=Reply(body=WITHOUT_USAGE))]
+    async with FakeProvider(rules) as provider:
+        plan = planned(request_of("anthropic"))
+        result = await probe(client, provider, plan, "anthropic")
+        assert len(provider.requests) == 3
+    assert set(result.prompts) == {"baseline", "system"}
+    assert result.stopped == "it reports no usage"
+    assert result.skipped[0].case == "tools"
+    assert result.charged_tokens == result.prompt_tokens + result.output_tokens + plan.planned[2].tokens
+
+
+@pytest.mark.parametrize("system", [299, 300])
+async def test_a_section_that_is_not_above_the_baseline_is_no_result(client: UpstreamClient, system: int) -> None:
+    async with FakeProvider(prompts_of(300, system, 500, 400, 400, 900)) as provider:
+        plan = planned(request_of("anthropic"))
+        result = await probe(client, provider, plan, "anthropic")
+    assert [(skipped.case, skipped.reason) for skipped in result.skipped] == [("system", "below the baseline")]
+    assert isolate(plan.isolation, result.prompts).system is None
+    assert result.stopped is None
+
+
+@pytest.mark.parametrize(
+    ("full", "reason"), [(250, "below the baseline"), (499, "below its largest part"), (500, None)]
+)
+async def test_the_whole_request_is_not_smaller_than_its_largest_part(
+    client: UpstreamClient, full: int, reason: str | None
+) -> None:
+    async with FakeProvider(prompts_of(300, 500, 480, 400, 400, full)) as provider:
+        result = await probe(client, provider, planned(request_of("anthropic")), "anthropic")
+    assert [skipped.reason for skipped in result.skipped] == ([reason] if reason else [])
+
+
+async def test_a_probe_without_any_section_measured_says_so(client: UpstreamClient) -> None:
+    async with FakeProvider(prompts_of(300, 300, 300, 300, 300, 900)) as provider:
+        result = await probe(client, provider, planned(request_of("anthropic")), "anthropic")
+    assert set(result.prompts) == {"baseline", "full"}
+    assert result.stopped == "no section was measured"
+
+
+async def test_a_request_without_sections_is_measured_whole(client: UpstreamClient) -> None:
+    async with FakeProvider() as provider:
+        plan = planned(make_request("anthropic", turns=(make_prose(400),)))
+        result = await probe(client, provider, plan, "anthropic")
+    assert (set(result.prompts), result.stopped) == ({"baseline", "full"}, None)
+
+
+@pytest.mark.parametrize(("output", "calls"), [(RUNAWAY_TOKENS, 6), (RUNAWAY_TOKENS + 1, 1)])
+async def test_an_upstream_that_ignores_the_cap_costs_no_more_than_planned(
+    client: UpstreamClient, output: int, calls: int
+) -> None:
+    usages = [Usage(input_fresh=prompt, output=output) for prompt in (20, 220, 200, 120, 120, 600)]
+    async with FakeProvider([Rule(times=1, reply=Reply(usage=usage)) for usage in usages]) as provider:
+        plan = planned(request_of("anthropic"))
+        result = await probe(client, provider, plan, "anthropic")
+    assert result.calls == calls
+    assert result.charged_tokens <= plan.tokens
+
+
+async def test_a_passed_total_of_the_plan_ends_the_probe(client: UpstreamClient) -> None:
+    conversation = parse_request(request_of("anthropic").body, "anthropic")
+    plan = plan_probe(conversation, "m-1", ROOMY, lambda part: 10)
+    async with FakeProvider(prompts_of(300, 1_700, 480, 400, 400, 900)) as provider:
+        result = await probe(client, provider, plan, "anthropic")
+        assert len(provider.requests) == 2
+    assert result.stopped == f"2,002 tokens are spent, {plan.tokens:,} were planned for all calls"
 
 
 async def test_an_upstream_that_reports_no_usage_cannot_be_measured(client: UpstreamClient) -> None:
-    body = b'{"type":"message","model":"m-1","role":"assistant","content":[],"stop_reason":"end_turn"}'
-    async with FakeProvider([Rule(reply=Reply(body=body))]) as provider:
+    async with FakeProvider([Rule(reply=Reply(body=WITHOUT_USAGE))]) as provider:
         with pytest.raises(UpstreamError, match="it reports no usage"):
             await probe(client, provider, planned(request_of("anthropic")), "anthropic")
 

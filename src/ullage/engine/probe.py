@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ullage.core.accounting.isolation import BASELINE, IsolationPlan, plan_isolation
+from ullage.core.accounting.isolation import BASELINE, FULL, IsolationPlan, plan_isolation
 from ullage.core.accounting.plausibility import Bounds
 from ullage.core.errors import CallError, UpstreamError
 from ullage.core.wire import parse_request, read_answer, render
 from ullage.upstream.asking import ask
-from ullage.upstream.tiny import ROOMY_CAP, Tiny, tiny_request
+from ullage.upstream.tiny import Tiny, tiny_request
 
 from .exact import case_bounds
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ullage.upstream.asking import Target
 
 # An answer longer than this in spite of its cap is a model's that thinks unasked: one produced 38,918 tokens (section 15.2).
+# Servers that ignore the cap say a sentence or two; every call is planned with this much output.
 RUNAWAY_TOKENS = 256
 
 # What may follow an asked-for name in the name of the model that answers: a date or a serial number.
@@ -46,7 +47,11 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Planned(Struct, frozen=True, kw_only=True):
-    """One call of the probe. `tokens` is the most it is expected to cost by our estimate, output included."""
+    """One call of the probe.
+
+    `tokens` is the most it is expected to cost by our estimate: the prompt, and `RUNAWAY_TOKENS` of output as if the upstream
+    ignored the cap. A longer answer ends the probe.
+    """
 
     case: str
     tiny: Tiny
@@ -90,7 +95,11 @@ class ProbePlan(Struct, frozen=True, kw_only=True):
 
 
 class ProbeResult(Struct, kw_only=True):
-    """What came back: prompt sizes by case, and what was spent. `stopped` says why calls are missing, if any are."""
+    """What came back: prompt sizes by case, and what was spent.
+
+    `charged_tokens` is what was held against the limit: what was reported, and our estimate of a call whose usage is missing.
+    `stopped` says why calls are missing, if any are, or that no section was measured.
+    """
 
     prompts: dict[str, int] = {}
     skipped: list[Skipped] = []
@@ -99,6 +108,7 @@ class ProbeResult(Struct, kw_only=True):
     chars: int = 0
     prompt_tokens: int = 0
     output_tokens: int = 0
+    charged_tokens: int = 0
     stopped: str | None = None
 
 
@@ -157,6 +167,8 @@ async def run_probe(
     run.result.skipped += [
         Skipped(case=call.case, reason="not sent any more") for call in plan.planned if call.case not in done
     ]
+    if run.result.stopped is None and not _sections(plan) & set(run.result.prompts):
+        run.result.stopped = "no section was measured"
     return run.result
 
 
@@ -194,7 +206,7 @@ class _Run:
             return await self._send(call, call.plain)
 
     async def _send(self, call: Planned, tiny: Tiny) -> Answer:
-        spent = self.result.prompt_tokens + self.result.output_tokens
+        spent = self.result.charged_tokens
         if spent + call.tokens > self._plan.limits.tokens:
             raise _Stop(f"the limit of {self._plan.limits.tokens:,} tokens is reached: {spent:,} are spent")
         self.result.calls += 1
@@ -205,16 +217,30 @@ class _Run:
     def _take(self, call: Planned, answer: Answer) -> None:
         usage = answer.usage
         prompt = usage.prompt if usage is not None else None
-        output = (usage.output if usage is not None else None) or 0
-        self.result.prompt_tokens += prompt or 0
-        self.result.output_tokens += output
+        output = usage.output if usage is not None else None
+        self._charge(call, prompt, output)
         self._check(call, answer, prompt)
-        if output > RUNAWAY_TOKENS:
+        if output is not None and output > RUNAWAY_TOKENS:
             raise _Stop(f"the model answers with {output:,} tokens in spite of the cap: it thinks unasked")
+        if self.result.charged_tokens > self._plan.tokens:
+            raise _Stop(
+                f"{self.result.charged_tokens:,} tokens are spent, {self._plan.tokens:,} were planned for all calls"
+            )
+
+    def _charge(self, call: Planned, prompt: int | None, output: int | None) -> None:
+        """What is not reported may have been paid for all the same."""
+        reported = (prompt or 0) + (output or 0)
+        self.result.prompt_tokens += prompt or 0
+        self.result.output_tokens += output or 0
+        self.result.charged_tokens += max(reported, call.tokens) if prompt is None or output is None else reported
 
     def _check(self, call: Planned, answer: Answer, prompt: int | None) -> None:
-        """Takes the prompt if it can be believed and the right model reports it. Raises `UpstreamError` for the first call."""
-        reason = self._objection(call, answer, prompt)
+        """Takes the prompt if it can be believed and the right model reports it.
+
+        Raises `UpstreamError` for the first call, and `_Stop` where the next answers would be of no more use.
+        """
+        useless = self._useless(answer, prompt)
+        reason = useless or self._objection(call, prompt or 0)
         if reason is None and prompt is not None:
             self.result.prompts[call.case] = prompt
             self.result.answered_by = self.result.answered_by or answer.model
@@ -226,15 +252,28 @@ class _Run:
             )
         else:
             self._skip(call, str(reason))
+        if useless is not None:
+            raise _Stop(useless)
 
-    def _objection(self, call: Planned, answer: Answer, prompt: int | None) -> str | None:
+    def _useless(self, answer: Answer, prompt: int | None) -> str | None:
+        """Why this upstream can measure nothing more."""
         if not is_model(answer.model, self._model):
             return f"asked for {self._model}, but {answer.model or 'a model that gives no name'} answered"
         if self.result.answered_by not in (None, answer.model):
             return f"{answer.model} answered, but {self.result.answered_by} the calls before"
-        if prompt is None:
-            return "it reports no usage"
-        return call.bounds.refusal(prompt)
+        return "it reports no usage" if prompt is None else None
+
+    def _objection(self, call: Planned, prompt: int) -> str | None:
+        """Why this prompt cannot be true. The whole request may be as short as the baseline, no section can."""
+        refusal = call.bounds.refusal(prompt)
+        prompts = self.result.prompts
+        if refusal is not None or not prompts:
+            return refusal
+        if prompt < prompts[BASELINE] or (prompt == prompts[BASELINE] and call.case != FULL):
+            return "below the baseline"
+        if call.case == FULL and prompt < max(prompts.values()):
+            return "below its largest part"
+        return None
 
     def _skip(self, call: Planned, reason: str) -> None:
         self.result.skipped.append(Skipped(case=call.case, reason=reason))
@@ -253,6 +292,11 @@ def is_model(answered: str | None, asked: str) -> bool:
 
 def _bare(model: str) -> str:
     return model.lower().rpartition("/")[2]
+
+
+def _sections(plan: ProbePlan) -> set[str]:
+    """The cases that make a result: the whole request only where it has no sections."""
+    return ({case.id for case in plan.isolation.cases} - {BASELINE, FULL}) or {FULL}
 
 
 def _groups(cases: Sequence[Case]) -> Iterator[list[Case]]:
@@ -274,7 +318,7 @@ def _planned(conversation: Conversation, case: Case, model: str, estimate: Calla
         tiny=tiny,
         plain=plain,
         chars=max(len(request.body.decode("utf-8", "replace")) for request in (tiny, plain)),
-        tokens=estimate(parse_request(body, conversation.dialect)) + max(tiny.output_cap, ROOMY_CAP),
+        tokens=estimate(parse_request(body, conversation.dialect)) + RUNAWAY_TOKENS,
         bounds=case_bounds(conversation, case),
     )
 
