@@ -192,3 +192,10 @@ def test_programs_get_all_of_it(pi_file: Path, capsys: pytest.CaptureFixture[str
     assert report["accounting"]["profiles"]["claude-4.8"]["text_denominator"] == 2.6
     assert "[[accounting.rules]]" in report["toml"]
     assert report["written"] is None
+
+
+def test_a_file_that_held_nothing_to_take_over_is_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "odd.json"
+    file.write_text('{"profiles": 5, "messages": []}')
+    assert main(["config", "import", str(file)]) == 1
+    assert capsys.readouterr().err

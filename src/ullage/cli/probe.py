@@ -164,10 +164,13 @@ def _most_tokens(conversation: Conversation, provider: str | None, model: str) -
 
 def _state(plan: ProbePlan, job: Job) -> None:
     """What will be sent, before it is."""
+    from ullage.engine.probe import RUNAWAY_TOKENS
+
     key = f"with {job.target.credential}" if job.target.credential is not None else "without a key"
     cap = plan.planned[0].tiny.output_cap
     say(
         f"sends at most {plan.calls} calls to {job.target.host} {key}, for {job.model}, each with its answer capped at {cap}"
+        f" (at most {RUNAWAY_TOKENS} if the upstream ignores the cap: a longer answer ends the probe)"
     )
     say(
         f"at most {plan.chars:,} characters and, by our estimate, {plan.tokens:,} tokens;"

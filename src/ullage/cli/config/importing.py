@@ -13,7 +13,7 @@ from ullage.cli.config.toml_text import field_lines, members
 from ullage.cli.output import print_json
 from ullage.cli.setup.files import back_up, write_file
 from ullage.core.errors import InputError
-from ullage.core.profiles.heuristics import Defaults, Heuristics
+from ullage.core.profiles.heuristics import NO_HEURISTICS, Defaults, Heuristics
 from ullage.settings import AccountingSettings, environment, load_file, load_settings
 from ullage.settings.inspector import (
     InspectorFile,
@@ -51,7 +51,7 @@ def command(context: click.Context, files: tuple[Path, ...], write: bool, as_jso
     Without FILE it reads what the inspector reads, and in its order: pi-contextimate.json in ~/.pi/agent and in .pi of the
     working folder, both under the older name prefix-inspector.json, and the files that PI_CONTEXTIMATE_CONFIG and
     PI_PREFIX_INSPECTOR_CONFIG name. It prints the same settings in our form. What has no place in them is named on standard
-    error. Exit status 1 if no FILE could be read.
+    error. Exit status 1 if no FILE held anything to take over.
     """
     loaded = load_settings()
     paths = [file.absolute() for file in files] or default_files(loaded)
@@ -64,7 +64,7 @@ def command(context: click.Context, files: tuple[Path, ...], write: bool, as_jso
         print_json(report(read, heuristics, text, written, asked=bool(files)))
     else:
         say(read, text, written, asked=bool(files))
-    context.exit(1 if files and not used else 0)
+    context.exit(1 if files and heuristics == NO_HEURISTICS else 0)
 
 
 def default_files(loaded: Loaded) -> list[Path]:
