@@ -91,6 +91,9 @@ def test_another_model_changes_nothing_but_the_model(data: st.DataObject, dialec
     conversation = parsed(data, dialect, "model")
     named = [member for member in conversation.members if member.key == "model"]
     body = render(conversation, model="other/model")
+    if not named:  # Gemini's may stand beside a wrapped request; there the path names the model
+        assert (dialect, body) == ("gemini", conversation.body)
+        return
     assert body == b"".join(
         (conversation.body[: named[-1].value], b'"other/model"', conversation.body[named[-1].end :])
     )

@@ -35,7 +35,7 @@ def image_tokens(rule: ImageRule, width: int, height: int, detail: str | None = 
             squares = min(_grid(width, height, rule.unit), rule.cap)
             return rule.base + rule.per_tile * (squares + (squares > 1))
         case "area":
-            return rule.base + round(width * height / rule.unit**2)
+            return rule.base + max(1, round(width * height / rule.unit**2))
         case "crops":
             return _GEMINI_CROP_TOKENS * _crops(width, height)
         case "flat":
