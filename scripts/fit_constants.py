@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT))  # a script finds only its own folder: what follows is imported behind this line
 
 from scripts.fitting.bounds import bound  # noqa: E402
 from scripts.fitting.design import Sample, make_samples, remember_counts  # noqa: E402

@@ -190,7 +190,7 @@ def neutral(text: str) -> str:
     """Folders of the machine that recorded give way to those of nobody in particular."""
     text = re.sub(r"/[\w./-]*/ullage-trial-\w+/home", "/home/user", text)
     text = re.sub(r"/[\w./-]*/ullage-trial-\w+/project", "/home/user/project", text)
-    text = re.sub(r"/[\w./-]*?/\.?clients/node_modules", "/opt/clients/node_modules", text)
+    text = re.sub(r"/[\w./-]*?/\.?clients/node_modules", "/usr/lib/node_modules", text)
     text = re.sub(r"(device_id\\?\": ?\\?\")[0-9a-f]{64}", r"\g<1>" + "0" * 64, text)
     return re.sub(r"Debian [\d.]+", "Debian 12.0.0", text)
 

@@ -153,7 +153,7 @@ def _clock_ms() -> int:
 def _make_ids() -> Callable[[], str]:
     """Ids of 64 random bits: the first eight digits already tell records apart on a screen. They are names, not secrets, so the
     kernel is asked once for a seed and not for every request, which costs a system call."""
-    numbers = random.Random(secrets.token_bytes(16))  # noqa: S311
+    numbers = random.Random(secrets.token_bytes(16))  # noqa: S311 - names, no secrets
 
     def new_id() -> str:
         return f"{numbers.getrandbits(64):016x}"

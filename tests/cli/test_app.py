@@ -131,12 +131,12 @@ def test_an_error_of_the_system_is_plain_words_and_a_next_step(
     assert capsys.readouterr().err == f"ullage: {said}"
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")  # noqa: PTH110
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")  # noqa: PTH110 - the plain call is what is tested
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
 @pytest.mark.parametrize("call", [["--help"], ["doctor", "--help"], ["context", str(SESSION)]])
 def test_an_output_that_cannot_be_written_is_told_once(call: list[str], unbuffered: str) -> None:
     environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
-    with open("/dev/full", "wb") as full:  # noqa: PTH123
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - the plain call is what is tested
         ended = subprocess.run([*PROGRAM, *call], stdout=full, stderr=subprocess.PIPE, env=environment, check=False)
     assert ended.returncode == 1
     assert ended.stderr.decode().splitlines() == [

@@ -172,7 +172,7 @@ def test_a_database_in_a_folder_that_cannot_be_written_is_read_all_the_same(
     reader = open_reader("sqlite", folder)
     assert len(reader.calls()) == 1
     reader.close()
-    assert os.listdir(folder) == ["ullage.db"]  # noqa: PTH208
+    assert os.listdir(folder) == ["ullage.db"]  # noqa: PTH208 - the plain call is what is tested
 
 
 def test_what_a_killed_daemon_left_in_its_log_is_read(

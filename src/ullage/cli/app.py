@@ -102,7 +102,7 @@ def run(arguments: Sequence[str]) -> int:
         tell_system_fault(error)
         return 1
     # The outermost place: a fault of ours must not fill the user's screen with our source.
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 - see above
         tell(f"Internal error: {type(error).__name__}: {error}", "Set ULLAGE_DEBUG=1 to see where it happened.")
         return 1
     return result if type(result) is int else 0

@@ -331,7 +331,7 @@ class Writer:
 def _delay_s(tries: int, cap_s: float) -> float:
     # Jitter keeps processes that wait for one lock from asking at the same moments; no secret hangs on it.
     delay_s = min(RETRY_FIRST_S * float(2 ** min(tries, 10)), cap_s)
-    return delay_s * (1 + random.random() / 4)  # noqa: S311
+    return delay_s * (1 + random.random() / 4)  # noqa: S311 - jitter, no secret
 
 
 def _records(number: int) -> str:

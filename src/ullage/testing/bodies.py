@@ -64,7 +64,7 @@ def _decompress(body: bytes) -> bytes:
 def _decode_leniently(body: bytes) -> Any:
     """Lone surrogates and numbers beyond 64 bits are valid JSON that msgspec refuses."""
     try:
-        return _without_surrogates(json.loads(body))  # noqa: TID251
+        return _without_surrogates(json.loads(body))  # noqa: TID251 - what msgspec refuses
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

@@ -83,7 +83,7 @@ async def _fail(request: web.BaseRequest, response: web.StreamResponse, fault: F
     """Breaks off in the way the fault asks for, once everything written has left."""
     transport = request.transport
     # A transport tells nobody that its buffer is empty.
-    while transport and not transport.is_closing() and transport.get_write_buffer_size():  # noqa: ASYNC110
+    while transport and not transport.is_closing() and transport.get_write_buffer_size():  # noqa: ASYNC110 - see above
         await asyncio.sleep(0.001)
     if fault.ends_at == fault.stall_after:
         await asyncio.Event().wait()
