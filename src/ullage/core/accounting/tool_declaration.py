@@ -11,14 +11,14 @@ level (section 20).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ullage.core.tokens import compact_json
 
+from .schema_reading import MAX_DEPTH, PRIMITIVES, Schema, examples_of, is_filled, properties_of, text_at
+
 if TYPE_CHECKING:
     from ullage.core.profiles import DeclarationStyle
-
-Schema = Mapping[str, Any]
 
 SEPARATOR = ";\n\n"
 """Ends a declaration and parts it from the next: a tokenizer always cuts before it, so that counts of parts add up."""
@@ -29,8 +29,6 @@ _TOLD_ELSEWHERE = frozenset(
         "examples", "nullable", "deprecated", "$ref", "$schema", "$defs", "definitions", "additionalProperties", "strict",
     ]
 )  # fmt: skip
-_PRIMITIVES = {"integer": "number", "number": "number", "string": "string", "boolean": "boolean", "null": "null"}
-_MAX_DEPTH = 64
 _LEGACY_DESCRIBED_LEVELS = 1
 
 
@@ -38,7 +36,7 @@ def declare_tool(name: str, description: str, parameters: Schema | None, style: 
     """The declaration of one tool, `SEPARATOR` before it and none behind it."""
     schema = parameters if isinstance(parameters, Mapping) else {}
     writer = _Legacy(schema) if style == "legacy" else _Writer(schema, lined=style == "lined")
-    argument = f"_: {writer.heading(schema, 0)}{writer.object_type(schema, ())}" if _properties(schema) else ""
+    argument = f"_: {writer.heading(schema, 0)}{writer.object_type(schema, ())}" if properties_of(schema) else ""
     return f"{SEPARATOR}{writer.comment(description)}type {name} = ({argument}) => any"
 
 
@@ -55,10 +53,10 @@ class _Writer:
 
     def heading(self, schema: Schema, depth: int) -> str:
         """Title and description of a schema or a property."""
-        return self.comment(_text(schema, "title")) + self.comment(_text(schema, "description"))
+        return self.comment(text_at(schema, "title")) + self.comment(text_at(schema, "description"))
 
     def object_type(self, schema: Schema, trail: tuple[str, ...], *, listed: bool = False) -> str:
-        properties = _properties(schema)
+        properties = properties_of(schema)
         if not properties:
             return "object"
         required = schema.get("required")
@@ -70,19 +68,19 @@ class _Writer:
 
     def _member(self, name: str, schema: object, required: bool, trail: tuple[str, ...]) -> tuple[str, str, str]:
         facts = schema if isinstance(schema, Mapping) else {}
-        heading = self.heading(facts, len(trail)) + _examples(facts)
+        heading = self.heading(facts, len(trail)) + examples_of(facts)
         null = " | null" if facts.get("nullable") is True else ""
         return heading, f"{name}{'' if required else '?'}: {self._type(schema, trail)}{null}", _notes(facts)
 
     def _type(self, schema: object, trail: tuple[str, ...], *, listed: bool = False) -> str:
-        if not isinstance(schema, Mapping) or not schema or len(trail) > _MAX_DEPTH:
+        if not isinstance(schema, Mapping) or not schema or len(trail) > MAX_DEPTH:
             return "any"
         if isinstance(schema.get("$ref"), str):
             return self._reference(schema["$ref"], trail, listed=listed)
         for keyword in ("anyOf", "oneOf"):
-            if _filled(schema.get(keyword)):
+            if is_filled(schema.get(keyword)):
                 return self.union([self._choice(member, trail) for member in schema[keyword]])
-        if _filled(schema.get("enum")):
+        if is_filled(schema.get("enum")):
             return " | ".join(compact_json(value) for value in schema["enum"])
         if "const" in schema:
             return compact_json(schema["const"])
@@ -96,11 +94,11 @@ class _Writer:
         deeper = (*trail, "")
         if isinstance(kind, list):
             return " | ".join(self._type({**schema, "type": one}, deeper) for one in kind)
-        if kind == "object" or (kind is None and _properties(schema)):
+        if kind == "object" or (kind is None and properties_of(schema)):
             return self.object_type(schema, deeper, listed=listed)
         if kind == "array":
             return self._list(schema.get("items"), deeper)
-        return _PRIMITIVES.get(kind, "any") if isinstance(kind, str) else "any"
+        return PRIMITIVES.get(kind, "any") if isinstance(kind, str) else "any"
 
     def _list(self, items: object, trail: tuple[str, ...]) -> str:
         if items is None:
@@ -110,7 +108,7 @@ class _Writer:
 
     def _choice(self, schema: object, trail: tuple[str, ...]) -> str:
         facts = schema if isinstance(schema, Mapping) else {}
-        described = _text(facts, "description")
+        described = text_at(facts, "description")
         notes = "" if "anyOf" in facts else _notes(facts)
         return self._type(schema, (*trail, "")) + notes + (f" // {described}" if described else "")
 
@@ -134,15 +132,15 @@ class _Legacy(_Writer):
         return f"// {text}\n" if text else ""
 
     def heading(self, schema: Schema, depth: int) -> str:
-        title = _text(schema, "title")
+        title = text_at(schema, "title")
         named = f"// {title}\n//\n" if title and schema is not self._root else ""
         described = (
-            _text(schema, "description") if schema is not self._root and depth < _LEGACY_DESCRIBED_LEVELS else ""
+            text_at(schema, "description") if schema is not self._root and depth < _LEGACY_DESCRIBED_LEVELS else ""
         )
         return named + self.comment(described)
 
     def object_type(self, schema: Schema, trail: tuple[str, ...], *, listed: bool = False) -> str:
-        properties = _properties(schema)
+        properties = properties_of(schema)
         if not properties:
             return "object"
         required = schema.get("required")
@@ -157,29 +155,8 @@ def _is_plain(member: tuple[str, str, str]) -> bool:
     return not heading and not notes and "\n" not in body
 
 
-def _properties(schema: Schema) -> Mapping[str, Any]:
-    properties = schema.get("properties")
-    return properties if isinstance(properties, Mapping) else {}
-
-
-def _examples(facts: Schema) -> str:
-    examples = facts.get("examples")
-    if not isinstance(examples, list) or not examples:
-        return ""
-    return "// Examples:\n" + "".join(f"// - {compact_json(example)}\n" for example in examples)
-
-
 def _notes(facts: Schema) -> str:
     """What stands behind a member: its default, then its constraints."""
     default = f" // default: {compact_json(facts['default'])}" if "default" in facts else ""
     rest = [f"{key}: {compact_json(value)}" for key, value in facts.items() if key not in _TOLD_ELSEWHERE]
     return default + (f" // {{{','.join(rest)}}}" if rest else "")
-
-
-def _filled(value: Any) -> bool:
-    return isinstance(value, list) and bool(value)
-
-
-def _text(schema: Schema, key: str) -> str:
-    value = schema.get(key)
-    return value if isinstance(value, str) else ""

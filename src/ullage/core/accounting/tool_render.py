@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ullage.core.tokens import compact_json
 
-Schema = Mapping[str, Any]
+from .schema_reading import MAX_DEPTH, PRIMITIVES, Schema, examples_of, is_filled, properties_of, text_at
 
 _RENDERED_KEYWORDS = frozenset(
     [
@@ -15,14 +14,12 @@ _RENDERED_KEYWORDS = frozenset(
         "examples", "nullable", "deprecated", "$ref", "$schema", "$defs", "definitions",
     ]
 )  # fmt: skip
-_PRIMITIVES = {"integer": "number", "number": "number", "string": "string", "boolean": "boolean", "null": "null"}
-_MAX_DEPTH = 64
 
 
 def render_tool(name: str, description: str, parameters: Schema | None) -> str:
     """The declaration of one tool, two newlines at its end included."""
     schema = parameters if isinstance(parameters, Mapping) else {}
-    argument = f"_: {_Renderer(schema).render_object(schema, ())}" if _properties(schema) else ""
+    argument = f"_: {_Renderer(schema).render_object(schema, ())}" if properties_of(schema) else ""
     return f"{_comment(description)}type {name} = ({argument}) => any;\n\n"
 
 
@@ -33,7 +30,7 @@ class _Renderer:
         self._root = root
 
     def render_object(self, schema: Schema, trail: tuple[str, ...]) -> str:
-        properties = _properties(schema)
+        properties = properties_of(schema)
         if not properties:
             return "object"
         required = schema.get("required")
@@ -49,20 +46,20 @@ class _Renderer:
         default = f" // default: {compact_json(facts['default'])}" if "default" in facts else ""
         rest = {key: value for key, value in facts.items() if key not in _RENDERED_KEYWORDS}
         constraints = f" // {compact_json(rest)}" if rest else ""
-        description = _comment(_text(facts, "description"))
+        description = _comment(text_at(facts, "description"))
         mark = "" if required else "?"
         kind = self._type(schema, trail)
-        return f"{heading}{description}{_examples(facts)}{name}{mark}: {kind}{null},{default}{constraints}\n"
+        return f"{heading}{description}{examples_of(facts)}{name}{mark}: {kind}{null},{default}{constraints}\n"
 
     def _type(self, schema: object, trail: tuple[str, ...]) -> str:
-        if not isinstance(schema, Mapping) or not schema or len(trail) > _MAX_DEPTH:
+        if not isinstance(schema, Mapping) or not schema or len(trail) > MAX_DEPTH:
             return "any"
         if isinstance(schema.get("$ref"), str):
             return self._reference(schema["$ref"], trail)
         for keyword in ("anyOf", "oneOf"):
-            if _filled(schema.get(keyword)):
+            if is_filled(schema.get(keyword)):
                 return " | ".join(self._member(member, trail) for member in schema[keyword])
-        if _filled(schema.get("enum")):
+        if is_filled(schema.get("enum")):
             return " | ".join(compact_json(value) for value in schema["enum"])
         if "const" in schema:
             return compact_json(schema["const"])
@@ -73,11 +70,11 @@ class _Renderer:
         deeper = (*trail, "")
         if isinstance(kind, list):
             return " | ".join(self._type({**schema, "type": one}, deeper) for one in kind)
-        if kind == "object" or (kind is None and _properties(schema)):
+        if kind == "object" or (kind is None and properties_of(schema)):
             return self.render_object(schema, deeper)
         if kind == "array":
             return self._array(schema.get("items"), deeper)
-        return _PRIMITIVES.get(kind, "any") if isinstance(kind, str) else "any"
+        return PRIMITIVES.get(kind, "any") if isinstance(kind, str) else "any"
 
     def _array(self, items: object, trail: tuple[str, ...]) -> str:
         if items is None:
@@ -86,7 +83,7 @@ class _Renderer:
         return f"Array<{member}>" if " | " in member else f"{member}[]"
 
     def _member(self, schema: object, trail: tuple[str, ...]) -> str:
-        description = _text(schema, "description") if isinstance(schema, Mapping) else ""
+        description = text_at(schema, "description") if isinstance(schema, Mapping) else ""
         return self._type(schema, (*trail, "")) + (f" // {description}\n" if description else "")
 
     def _reference(self, reference: str, trail: tuple[str, ...]) -> str:
@@ -96,27 +93,6 @@ class _Renderer:
             if reference.startswith(prefix) and reference not in trail and isinstance(definitions, Mapping):
                 return self._type(definitions.get(reference.removeprefix(prefix)), (*trail, reference))
         return "any"
-
-
-def _properties(schema: Schema) -> Mapping[str, Any]:
-    properties = schema.get("properties")
-    return properties if isinstance(properties, Mapping) else {}
-
-
-def _examples(facts: Schema) -> str:
-    examples = facts.get("examples")
-    if not isinstance(examples, list) or not examples:
-        return ""
-    return "// Examples:\n" + "".join(f"// - {compact_json(example)}\n" for example in examples)
-
-
-def _filled(value: object) -> bool:
-    return isinstance(value, list) and bool(value)
-
-
-def _text(schema: Schema, key: str) -> str:
-    value = schema.get(key)
-    return value if isinstance(value, str) else ""
 
 
 def _comment(text: str) -> str:
