@@ -58,3 +58,10 @@ def test_a_file_that_is_not_there_or_holds_no_case_ends_with_a_sentence(
     empty.write_bytes(b"")
     assert main(["eval", "tokens", str(empty)]) == 1
     assert "No line of this file" in capsys.readouterr().out
+
+
+def test_a_file_without_cases_says_what_to_give(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "empty.jsonl"
+    file.touch()
+    assert main(["eval", "tokens", str(file)]) == 1
+    assert "hint: Give a file" in capsys.readouterr().err

@@ -46,6 +46,8 @@ def command(file: Path, by: str, as_json: bool) -> int:
         for note in _left_out(evaluation):
             click.echo(f"ullage: left out {note}", err=True)
         click.echo("\n".join(_screen(evaluation, aspects)))
+        if not evaluation.scored:
+            click.echo("hint: Give a file whose lines are `{provider, model, api, payload, tokens}`.", err=True)
     return 0 if evaluation.scored else 1
 
 

@@ -44,6 +44,11 @@ def command(paths: tuple[Path, ...], min_calls: int, as_json: bool) -> int:
         for skipped in evaluation.skipped:
             click.echo(f"ullage: left out {skipped.path}: {skipped.reason}", err=True)
         click.echo("\n".join(_lines(evaluation)))
+        if not evaluation.transcripts:
+            click.echo(
+                "hint: Give session files of Pi, Claude Code, Codex or OpenHands with usage, or their folders.",
+                err=True,
+            )
     return 0 if evaluation.transcripts else 1
 
 
