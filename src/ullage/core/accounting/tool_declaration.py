@@ -55,13 +55,16 @@ class _Writer:
         """Title and description of a schema or a property."""
         return self.comment(text_at(schema, "title")) + self.comment(text_at(schema, "description"))
 
-    def object_type(self, schema: Schema, trail: tuple[str, ...], *, listed: bool = False) -> str:
-        properties = properties_of(schema)
-        if not properties:
-            return "object"
+    def _members(self, schema: Schema, trail: tuple[str, ...]) -> list[tuple[str, str, str]]:
+        """Of each property: what stands above it, itself, and what stands behind it."""
         required = schema.get("required")
         names = required if isinstance(required, list) else []
-        members = [self._member(name, member, name in names, trail) for name, member in properties.items()]
+        return [self._member(name, member, name in names, trail) for name, member in properties_of(schema).items()]
+
+    def object_type(self, schema: Schema, trail: tuple[str, ...], *, listed: bool = False) -> str:
+        members = self._members(schema, trail)
+        if not members:
+            return "object"
         if not (listed and self._lined) and all(map(_is_plain, members)):
             return "{ " + ", ".join(body for _, body, _ in members) + " }"
         return "{\n" + "".join(f"{heading}{body},{notes}\n" for heading, body, notes in members) + "}"
@@ -140,12 +143,9 @@ class _Legacy(_Writer):
         return named + self.comment(described)
 
     def object_type(self, schema: Schema, trail: tuple[str, ...], *, listed: bool = False) -> str:
-        properties = properties_of(schema)
-        if not properties:
+        members = self._members(schema, trail)
+        if not members:
             return "object"
-        required = schema.get("required")
-        names = required if isinstance(required, list) else []
-        members = [self._member(name, member, name in names, trail) for name, member in properties.items()]
         inset = "  " * sum(not step for step in trail)
         return "{\n" + "".join(f"{heading}{inset}{body},{notes}\n" for heading, body, notes in members) + "}"
 
