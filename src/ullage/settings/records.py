@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from ullage.core.profiles.heuristics import Defaults, Heuristics, Profile, Rule, ToolShape
+from ullage.core.profiles.overrides import ModelOverride, PlannerEstimator, Tokens
 
 Mode = Literal["observe"]
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -82,6 +83,63 @@ class AccountingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
         )
 
 
+class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is known of models, and from where."""
+
+    enabled: Annotated[
+        bool, Meta(description="Off ignores overrides and everything learned; limits then follow the window alone.")
+    ] = True
+    refresh: Annotated[
+        bool, Meta(description="Fetch LiteLLM's catalogue of windows and prices now and then, in the background.")
+    ] = True
+    refresh_hours: Annotated[
+        float, Meta(gt=0, le=8_760, description="How old the catalogue may be before it is fetched again.")
+    ] = 24.0
+    overrides: Annotated[
+        dict[str, ModelOverride],
+        Meta(description="What you know better, under `*`, `provider/*` or `provider/model`; the last one wins."),
+    ] = field(default_factory=dict)
+
+
+class CalibrationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is learned from the usage that providers report (planner specification, sections 7 to 9)."""
+
+    method: Annotated[
+        Literal["ratio-v1", "growth-v1"],
+        Meta(description="What limits are divided by: the median ratio, or the law of growth and its constant part."),
+    ] = "ratio-v1"
+    estimator: Annotated[
+        PlannerEstimator, Meta(description="What `ratio-v1` counts by where no model override names another.")
+    ] = "chars-v1"
+    window: Annotated[int, Meta(ge=3, le=200, description="Newest samples that count.")] = 24
+    minimum_samples: Annotated[int, Meta(ge=1, le=200, description="Accepted samples before a ratio is applied.")] = 3
+    lower_bound: Annotated[float, Meta(ge=0.25, le=4, description="Smallest ratio that is believed.")] = 0.5
+    upper_bound: Annotated[float, Meta(ge=0.25, le=4, description="Largest ratio that is believed.")] = 2.0
+    half_life_days: Annotated[
+        float, Meta(ge=0, le=3_650, description="Age at which a sample counts half; 0 lets none age.")
+    ] = 0.0
+    auto_tune: Annotated[
+        bool, Meta(description="Raise automatic category budgets by an eighth while there is ample room.")
+    ] = False
+
+
+class PlanningSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Limits of a prompt and of its parts (planner specification, sections 2.2, 4 and 5)."""
+
+    target_fill_ratio: Annotated[
+        float, Meta(gt=0, le=1, description="Share of the window that a plan fills by preference.")
+    ] = 0.7
+    soft_limit_ratio: Annotated[float, Meta(gt=0, le=1, description="Share of the window from which to warn.")] = 0.8
+    hard_limit_ratio: Annotated[float, Meta(gt=0, le=1, description="Share of the window never to exceed.")] = 0.9
+    minimum_output_reserve: Annotated[Tokens, Meta(description="Least room kept for the answer.")] = 8_192
+    preferred_output_reserve: Annotated[Tokens, Meta(description="Room kept for the answer if the model allows.")] = (
+        32_768
+    )
+    recent_tail_tokens: Annotated[Tokens, Meta(description="Most that the newest turns may take.")] = 64_000
+    max_retrieved_history_tokens: Annotated[Tokens, Meta(description="Most that retrieved history may take.")] = 16_000
+    max_project_tokens: Annotated[Tokens, Meta(description="Most that project snippets may take.")] = 20_000
+
+
 class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where records are kept and for how long."""
 
@@ -94,6 +152,12 @@ class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         ),
     ] = "sqlite"
     keep_days: Annotated[Days, Meta(description="Calls and events older than this are pruned.")] = 90
+    scope: Annotated[
+        Literal["project", "user"],
+        Meta(
+            description="`project` keeps the records of each project in a file of its own; what is learned is shared."
+        ),
+    ] = "project"
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -109,4 +173,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = field(default_factory=dict)
     upstream: UpstreamSettings = field(default_factory=UpstreamSettings)
     accounting: AccountingSettings = field(default_factory=AccountingSettings)
+    models: ModelSettings = field(default_factory=ModelSettings)
+    calibration: CalibrationSettings = field(default_factory=CalibrationSettings)
+    planning: PlanningSettings = field(default_factory=PlanningSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
