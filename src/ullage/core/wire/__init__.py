@@ -6,6 +6,7 @@ from .clients import Caller, Client, recognise
 from .conversation import DIALECTS, Conversation, Dialect, Member, Slice, SliceKind
 from .helpers import RequestKind
 from .parse import parse_request
+from .project import find_project
 from .reading import read_context, read_message, read_system, read_tool
 from .render import render
 from .sse import ServerSentEvent, SSEDecoder
@@ -24,6 +25,7 @@ __all__ = [
     "Slice",
     "SliceKind",
     "canonical_hash",
+    "find_project",
     "parse_request",
     "read_answer",
     "read_context",
