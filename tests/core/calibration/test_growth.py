@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,9 +18,11 @@ from ullage.core.calibration import (
     expect,
     find_trap,
     learn,
+    pair_of,
     start_growth,
+    take_pairs,
 )
-from ullage.core.calibration.growth import BOUNDS, TUNING
+from ullage.core.calibration.growth import BOUNDS, TUNING, Tuning
 from ullage.core.profiles import Growth, find_family
 
 if TYPE_CHECKING:
@@ -233,3 +236,23 @@ def test_the_bounds_hold_every_family() -> None:
     """Section 24: k from 1.00 to 1.60, b from 0.87, a from -4 to 136."""
     (k_low, k_high), (b_low, b_high), _, (a_low, a_high) = BOUNDS
     assert (k_low < 1.0, k_high > 1.6, b_low < 0.87, b_high >= 1.0, a_low < -4, a_high > 136) == (True,) * 6
+
+
+def test_pairs_stand_in_the_order_of_their_calls_however_late_their_usage_came() -> None:
+    start = start_growth(Growth(k=1.2, a=10.0), "all", own_tokens=False)
+    prompts = (5_000, 5_900, 7_300, 7_400)
+    additions = [Addition(prompt=before, output=50, new_tokens=500.0) for before in prompts[:-1]]
+    found = [
+        pair_of(start, addition, prompt, expected=prompt, at_ms=number)
+        for number, (addition, prompt) in enumerate(zip(additions, prompts[1:], strict=True))
+    ]
+    pairs = [pair for pair in found if pair is not None]
+    assert pairs
+    one_by_one = start
+    for pair in pairs:
+        one_by_one = take_pairs(one_by_one, (pair,))
+    assert take_pairs(start, pairs) == one_by_one
+    for order in itertools.permutations(pairs):
+        assert take_pairs(start, order) == one_by_one
+    small = Tuning(window=2)
+    assert take_pairs(start, pairs[::-1], small).pairs == tuple(pairs[-2:])

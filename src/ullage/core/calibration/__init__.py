@@ -11,7 +11,9 @@ from .growth import (
     expect,
     find_trap,
     learn,
+    pair_of,
     start_growth,
+    take_pairs,
 )
 from .keys import Key
 from .samples import Addition, Replay, Trap, addition_after, dropped_reasoning
@@ -33,5 +35,7 @@ __all__ = [
     "expect",
     "find_trap",
     "learn",
+    "pair_of",
     "start_growth",
+    "take_pairs",
 ]

@@ -75,6 +75,7 @@ class Pair(Struct, frozen=True, array_like=True):
     dropped_turn: int
     dropped_never: int
     miss: float
+    at_ms: int = 0
 
 
 class GrowthState(Struct, frozen=True, kw_only=True):
@@ -145,22 +146,43 @@ def find_trap(addition: Addition, prompt: int) -> Trap | None:
     return "shrunk" if grown < 0 else "cut"
 
 
-def learn(state: GrowthState, addition: Addition, prompt: int, tuning: Tuning = TUNING) -> GrowthState:
-    """The state after `prompt` was reported for the call that sent the addition; the same state if the pair is a trap."""
+def pair_of(
+    state: GrowthState, addition: Addition, prompt: int, *, expected: int | None = None, at_ms: int = 0
+) -> Pair | None:
+    """The sample that `prompt` makes of the addition; `None` if the pair is a trap.
+
+    `expected` are the tokens that were expected before the call was sent, if not what this state expects; `at_ms` is when it was.
+    """
     if find_trap(addition, prompt) is not None:
-        return state
-    pair = Pair(
+        return None
+    tokens = expect(state, addition).tokens if expected is None else expected
+    return Pair(
         new_tokens=addition.new_tokens,
         output=addition.output,
         items=addition.items,
         grown=prompt - addition.prompt,
         dropped_turn=dropped_reasoning(addition, "turn"),
         dropped_never=dropped_reasoning(addition, "never"),
-        miss=abs(expect(state, addition).tokens - prompt) / _scale(state, addition),
+        miss=abs(tokens - prompt) / _scale(state, addition),
+        at_ms=at_ms,
     )
-    pairs = (*state.pairs, pair)[-tuning.window :]
+
+
+def take_pairs(state: GrowthState, taken: Sequence[Pair], tuning: Tuning = TUNING) -> GrowthState:
+    """The state with these pairs among its own: the newest of all that the window holds, whatever order they come in."""
+    pairs = tuple(sorted((*state.pairs, *taken), key=_age)[-tuning.window :])
     law, replay = _fit(state, pairs, tuning)
-    return replace(state, law=law, replay=replay, pairs=pairs, seen=state.seen + 1)
+    return replace(state, law=law, replay=replay, pairs=pairs, seen=state.seen + len(taken))
+
+
+def learn(state: GrowthState, addition: Addition, prompt: int, tuning: Tuning = TUNING) -> GrowthState:
+    """The state after `prompt` was reported for the call that sent the addition; the same state if the pair is a trap."""
+    pair = pair_of(state, addition, prompt)
+    return state if pair is None else take_pairs(state, (pair,), tuning)
+
+
+def _age(pair: Pair) -> int:
+    return pair.at_ms
 
 
 def _growth(law: Law, added: Addition | Pair) -> float:
