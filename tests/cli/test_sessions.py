@@ -78,6 +78,7 @@ def test_the_list_for_programs_has_whole_ids_and_iso_times(capsys: Screen) -> No
         "calls": 3,
         "provider": "anthropic",
         "model": "claude-opus-4-8",
+        "project": None,
         "prompt_tokens": 84500,
         "prompt_kind": "usage",
     }
@@ -100,6 +101,7 @@ def test_a_session_for_programs_has_its_calls_without_their_reports(capsys: Scre
             "kind": "rewrite",
             "session": "3f2a91c0-4b7e-4c1d-9f00-5d4c8ad23b11",
             "call": "019e6ffe0000c0ffee000",
+            "project": None,
             "details": {"before": 80, "after": 12},
         }
     ]

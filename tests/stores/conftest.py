@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ullage.stores import CallRecord, EventRecord, MemoryStore, SessionRecord, SqliteStore, Store
+from ullage.stores import (
+    CallRecord,
+    EventRecord,
+    MemoryStore,
+    PrefixRecord,
+    SampleRecord,
+    SessionRecord,
+    SqliteStore,
+    Store,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,6 +63,33 @@ class Records:
 
     def event(self, kind: str = "branch", **fields: Any) -> EventRecord:
         return EventRecord(kind=kind, **({"created_ms": NOW_MS} | fields))
+
+    def sample(self, name: str = "c1", **fields: Any) -> SampleRecord:
+        common: dict[str, Any] = {
+            "created_ms": NOW_MS,
+            "provider": "anthropic",
+            "model": "claude-x",
+            "estimator": "wire-v1",
+            "client": "claude-code",
+            "session": "s1",
+            "estimated": 1000,
+            "input_fresh": 100,
+            "cache_read": 900,
+            "cache_write": 50,
+        }
+        return SampleRecord(id=name, **(common | fields))
+
+    def prefix(self, session: str = "s1", **fields: Any) -> PrefixRecord:
+        common: dict[str, Any] = {
+            "provider": "anthropic",
+            "model": "claude-x",
+            "used_ms": NOW_MS,
+            "ttl_ms": 300_000,
+            "depth": 12,
+            "chain": "ab12",
+            "tokens": 40_000,
+        }
+        return PrefixRecord(session=session, **(common | fields))
 
 
 @pytest.fixture

@@ -14,10 +14,12 @@ from ullage.stores.migrations import MIGRATIONS, Migration, find_version, migrat
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-RELEASED = {"m001_sessions_calls_events": "2fb86ddab8491c0964024f006dc9470ef40b3336c4eb6f4fb45edc2c27fddf1a"}
+RELEASED = {
+    "m001_sessions_calls_events": "2fb86ddab8491c0964024f006dc9470ef40b3336c4eb6f4fb45edc2c27fddf1a",
+}
 """Checksums of the steps that people have applied. A line here is never changed, only added."""
 
-ADD_NOTES = Migration("m002_notes", "CREATE TABLE notes (text TEXT); CREATE INDEX notes_by_text ON notes (text);")
+ADD_NOTES = Migration("m003_notes", "CREATE TABLE notes (text TEXT); CREATE INDEX notes_by_text ON notes (text);")
 
 
 @pytest.fixture
@@ -43,7 +45,7 @@ def test_released_steps_are_as_they_were_released() -> None:
 
 def test_a_new_database_gets_all_steps_and_remembers_them(connection: sqlite3.Connection) -> None:
     migrate(connection, now_ms=7)
-    assert tables(connection) == {"schema_migrations", "sessions", "calls", "events"}
+    assert tables(connection) == {"schema_migrations", "sessions", "calls", "events", "samples", "prefixes"}
     assert connection.execute("SELECT * FROM schema_migrations").fetchall() == [
         (migration.number, migration.name, migration.checksum, 7) for migration in MIGRATIONS
     ]
@@ -62,11 +64,15 @@ def test_only_missing_steps_are_applied(connection: sqlite3.Connection) -> None:
     migrate(connection, 2, (*MIGRATIONS, ADD_NOTES))
     assert "notes" in tables(connection)
     assert connection.execute("SELECT count(*) FROM events").fetchone() == (1,)
-    assert connection.execute("SELECT version, applied_ms FROM schema_migrations").fetchall() == [(1, 1), (2, 2)]
+    assert connection.execute("SELECT version, applied_ms FROM schema_migrations").fetchall() == [
+        (1, 1),
+        (2, 1),
+        (3, 2),
+    ]
 
 
 def test_a_step_that_fails_leaves_nothing_behind(connection: sqlite3.Connection) -> None:
-    broken = Migration("m002_broken", "CREATE TABLE half (x); CREATE TABLE half (x);")
+    broken = Migration("m003_broken", "CREATE TABLE half (x); CREATE TABLE half (x);")
     with pytest.raises(sqlite3.OperationalError):
         migrate(connection, 1, (*MIGRATIONS, broken))
     assert tables(connection) == set()

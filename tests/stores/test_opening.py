@@ -73,7 +73,7 @@ def test_a_database_that_cannot_be_used_is_replaced_by_memory_with_the_reason(
     written: Path, data_dir: Path, clock: Clock, records: Records
 ) -> None:
     other = sqlite3.connect(written)
-    other.execute("UPDATE schema_migrations SET version = 999")
+    other.execute("UPDATE schema_migrations SET version = 999 WHERE version = 1")
     other.commit()
     other.close()
     store = open_store("sqlite", data_dir, clock)
@@ -142,11 +142,11 @@ def test_a_database_of_another_version_is_not_read(
     if version is None:
         from ullage.stores.migrations import MIGRATIONS, Migration
 
-        newer = (*MIGRATIONS, Migration("m002_more", "CREATE TABLE more (x);"))
+        newer = (*MIGRATIONS, Migration("m003_more", "CREATE TABLE more (x);"))
         monkeypatch.setattr("ullage.stores.files.MIGRATIONS", newer)
     else:
         other = sqlite3.connect(written)
-        other.execute("UPDATE schema_migrations SET version = 999")
+        other.execute("UPDATE schema_migrations SET version = 999 WHERE version = 1")
         other.commit()
         other.close()
     with pytest.raises(StoreError) as refusal:

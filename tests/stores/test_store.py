@@ -9,6 +9,9 @@ import pytest
 
 from ullage.core.errors import StoreError
 
+KEY = ("anthropic", "claude-x", "wire-v1")
+"""The key of samples that say nothing else."""
+
 if TYPE_CHECKING:
     from conftest import Records
 
@@ -44,9 +47,25 @@ def test_an_event_is_read_back_as_it_was_put(store: Store, records: Records) -> 
     assert store.events() == [event]
 
 
+def test_a_sample_is_read_back_as_it_was_put(store: Store, records: Records) -> None:
+    sample = records.sample(output=20, window=200_000, pair={"growth": [10, 12.5], "after": "c0"})
+    store.put_sample(sample)
+    assert store.flush()
+    assert store.samples(*KEY) == [sample]
+    assert sample.prompt == 1050
+
+
+def test_a_prefix_is_read_back_as_it_was_put(store: Store, records: Records) -> None:
+    prefix = records.prefix(read=30_000, written=0)
+    store.put_prefix(prefix)
+    assert store.flush()
+    assert store.prefixes() == [prefix]
+
+
 def test_an_empty_store_has_nothing_and_no_problems(store: Store) -> None:
     assert store.flush()
     assert (store.sessions(), store.calls(), store.events(), store.problems()) == ([], [], [], ())
+    assert (store.samples(*KEY), store.sample_keys(), store.prefixes()) == ([], [], [])
 
 
 def test_what_was_never_put_is_not_found(store: Store) -> None:
@@ -107,12 +126,13 @@ def test_events_are_filtered_by_session(store: Store, records: Records) -> None:
     assert [event.kind for event in store.events("s1")] == ["rewrite", "branch"]
 
 
-@pytest.mark.parametrize("read", ["sessions", "calls", "events"])
+@pytest.mark.parametrize("read", ["sessions", "calls", "events", "prefixes"])
 def test_a_limit_keeps_the_newest(store: Store, records: Records, read: str) -> None:
     for number in range(5):
         store.put_session(records.session(f"s{number}", last_ms=number))
         store.put_call(records.call(f"c{number}", created_ms=number))
         store.put_event(records.event(created_ms=number))
+        store.put_prefix(records.prefix(f"s{number}", used_ms=number))
     assert store.flush()
     everything = getattr(store, read)(limit=100)
     assert len(everything) == 5
@@ -144,10 +164,14 @@ def test_text_that_utf8_cannot_hold_is_kept_with_replacements(store: Store, reco
     store.put_session(records.session("s\ud800"))
     store.put_call(records.call("c\udfff", model="x\ud800y", usage={"\ud800": 2**80, "when": object}))
     store.put_event(records.event(session="s\ud800", details={"x": "\ud800"}))
+    store.put_sample(records.sample("c\udfff", model="x\ud800y"))
+    store.put_prefix(records.prefix("s\ud800"))
     assert store.flush()
     assert store.sessions()[0].id == "s?"
     assert [(call.id, call.model) for call in store.calls()] == [("c?", "x?y")]
     assert store.events("s?")[0].details == {"x": "?"}
+    assert [sample.id for sample in store.samples("anthropic", "x?y", "wire-v1")] == ["c?"]
+    assert [prefix.session for prefix in store.prefixes()] == ["s?"]
     assert store.problems() == ()
 
 
@@ -155,6 +179,81 @@ def test_numbers_that_json_lacks_and_huge_numbers_lose_no_record(store: Store, r
     store.put_call(records.call(usage={"nan": float("nan"), "huge": 10**400}))
     assert store.flush()
     assert store.find_call("c1") is not None
+
+
+def test_a_sample_that_is_put_twice_changes_nothing(store: Store, records: Records) -> None:
+    """Also when it comes later, with other figures, or under another model: a call is learned from once by each estimator."""
+    store.put_sample(records.sample(estimated=1))
+    store.put_sample(records.sample(estimated=2))
+    assert store.flush()
+    store.put_sample(records.sample(estimated=3))
+    store.put_sample(records.sample(model="other"))
+    store.put_sample(records.sample(estimator="chars-v1"))
+    assert store.flush()
+    assert [sample.estimated for sample in store.samples(*KEY)] == [1]
+    assert store.sample_keys() == [("anthropic", "claude-x", "chars-v1"), KEY]
+
+
+def test_samples_are_kept_apart_by_provider_model_and_estimator(store: Store, records: Records) -> None:
+    others = ({"provider": "openai"}, {"model": "claude-y"}, {"estimator": "chars-v1"})
+    store.put_sample(records.sample("here"))
+    for number, other in enumerate(others):
+        store.put_sample(records.sample(f"c{number}", **other))
+    assert store.flush()
+    assert [sample.id for sample in store.samples(*KEY)] == ["here"]
+    assert store.sample_keys() == [
+        ("anthropic", "claude-x", "chars-v1"),
+        ("anthropic", "claude-x", "wire-v1"),
+        ("anthropic", "claude-y", "wire-v1"),
+        ("openai", "claude-x", "wire-v1"),
+    ]
+
+
+def test_samples_come_newest_first_by_time_then_id(store: Store, records: Records) -> None:
+    for name, created_ms in (("b", 20), ("d", 10), ("a", 20), ("c", 20)):
+        store.put_sample(records.sample(name, created_ms=created_ms))
+    assert store.flush()
+    assert [sample.id for sample in store.samples(*KEY)] == ["c", "b", "a", "d"]
+    assert [sample.id for sample in store.samples(*KEY, limit=2)] == ["c", "b"]
+
+
+def test_samples_are_filtered_by_client(store: Store, records: Records) -> None:
+    for number in range(6):
+        store.put_sample(records.sample(f"c{number}", client=("codex", "pi")[number % 2], created_ms=number))
+    assert store.flush()
+    assert [sample.id for sample in store.samples(*KEY, client="pi")] == ["c5", "c3", "c1"]
+    assert [sample.id for sample in store.samples(*KEY, client="codex", limit=1)] == ["c4"]
+    assert store.samples(*KEY, client="aider") == []
+
+
+def test_of_each_key_the_200_newest_samples_stay(store: Store, records: Records) -> None:
+    for number in range(260):
+        store.put_sample(records.sample(f"c{number:03}", created_ms=number, client=("codex", "pi")[number % 2]))
+    store.put_sample(records.sample("late", created_ms=30))
+    store.put_sample(records.sample("other", model="claude-y", created_ms=0))
+    assert store.flush()
+    assert [sample.created_ms for sample in store.samples(*KEY, limit=999)] == list(range(259, 59, -1))
+    assert len(store.samples(*KEY, client="pi", limit=999)) == 100
+    assert len(store.samples("anthropic", "claude-y", "wire-v1")) == 1
+
+
+def test_of_a_target_and_session_the_prefix_used_last_stays(store: Store, records: Records) -> None:
+    for used_ms, tokens in ((20, 1), (30, 2), (10, 3), (30, 4)):
+        store.put_prefix(records.prefix(used_ms=used_ms, tokens=tokens))
+    store.put_prefix(records.prefix("s2", used_ms=25))
+    store.put_prefix(records.prefix(model="claude-y", used_ms=5))
+    store.put_prefix(records.prefix(provider="openai", used_ms=40))
+    assert store.flush()
+    store.put_prefix(records.prefix(used_ms=29, tokens=5))
+    assert store.flush()
+    assert [(prefix.used_ms, prefix.tokens) for prefix in store.prefixes()] == [
+        (40, 40_000),
+        (30, 4),
+        (25, 40_000),
+        (5, 40_000),
+    ]
+    assert len(store.prefixes(since_ms=25)) == 3
+    assert len(store.prefixes(limit=2)) == 2
 
 
 def test_records_from_many_threads_are_all_kept(store: Store, records: Records) -> None:

@@ -1,6 +1,6 @@
 """Where ullage keeps what it learned: one small interface, several stores (docs/decisions/0003-stores.md)."""
 
-from .base import CallRecord, EventRecord, Reader, SessionRecord, Store
+from .base import CallRecord, EventRecord, PrefixRecord, Reader, SampleRecord, SessionRecord, Store
 from .memory import MemoryStore
 from .opening import open_reader, open_store
 from .report import report_call, report_event, report_session
@@ -10,7 +10,9 @@ __all__ = [
     "CallRecord",
     "EventRecord",
     "MemoryStore",
+    "PrefixRecord",
     "Reader",
+    "SampleRecord",
     "SessionRecord",
     "SqliteStore",
     "Store",

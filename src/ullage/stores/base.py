@@ -6,6 +6,9 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+SAMPLES_KEPT = 200
+"""Samples of one provider, model and estimator that stay, the newest (planner specification, section 29.4)."""
+
 
 class SessionRecord(Struct, frozen=True, kw_only=True):
     """One session of one client as the gateway sees it. Times are epoch milliseconds.
@@ -26,6 +29,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     calls: int = 0
     provider: str | None = None
     model: str | None = None
+    project: str | None = None
     tip: dict[str, Any] | None = None
 
 
@@ -36,7 +40,11 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     (upstream broke), `left` (client left), `answered` (by us), `unparsed`. `breakdown` is the context report (interface.md 3)
     without content.
     `expected` is what was made of the prompt from the session's last usage before this one was known: `tokens`, `low`, `high`,
-    `pairs` learned from, `method`. `usage` has the disjoint names of docs/decisions/0001. Sizes in bytes, times in milliseconds.
+    `pairs` learned from, `method`. `awareness` is what limits were drawn from: `profile`, `calibration`, `budget`, `adaptive`,
+    `drift`, `auto_tune`, `cache_shares`, `switch` (planner.md 25). `sample` says what was learned: `estimator`, `estimated`,
+    `actual`, `ratio`, `accepted`; or `refused` with the reason. `cache` is what was expected warm and what was read, with the
+    likely cause of a miss. `project` is the absolute path of the project it was asked for in. `usage` has the disjoint names of
+    docs/decisions/0001. Sizes in bytes, times in milliseconds.
     """
 
     id: str
@@ -47,6 +55,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     path: str
     provider: str
     model: str | None
+    project: str | None = None
     answered_by: str | None = None
     status: int | None = None
     outcome: str
@@ -60,6 +69,9 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     estimator: str | None = None
     estimated_input_tokens: int | None = None
     expected: dict[str, Any] | None = None
+    awareness: dict[str, Any] | None = None
+    sample: dict[str, Any] | None = None
+    cache: dict[str, Any] | None = None
     usage: dict[str, Any] | None = None
     breakdown: dict[str, Any] | None = None
     prefix_messages: int | None = None
@@ -73,7 +85,57 @@ class EventRecord(Struct, frozen=True, kw_only=True):
     kind: str
     session: str | None = None
     call: str | None = None
+    project: str | None = None
     details: dict[str, Any] = {}
+
+
+class SampleRecord(Struct, frozen=True, kw_only=True):
+    """What one call taught: our raw estimate of its prompt beside what the provider reported, never corrected (planner.md 7).
+
+    `id` is the call's: a call makes at most one sample of each estimator, and a sample that is put twice changes nothing. All
+    figures are tokens. `pair` is what `growth-v1` learns from a call that goes on from another one, as plain data; `None` for a
+    call that does not.
+    """
+
+    id: str
+    created_ms: int
+    provider: str
+    model: str
+    estimator: str
+    client: str
+    session: str
+    estimated: int
+    input_fresh: int
+    cache_read: int
+    cache_write: int
+    output: int | None = None
+    window: int | None = None
+    pair: dict[str, Any] | None = None
+
+    @property
+    def prompt(self) -> int:
+        """The whole prompt as the provider counted it."""
+        return self.input_fresh + self.cache_read + self.cache_write
+
+
+class PrefixRecord(Struct, frozen=True, kw_only=True):
+    """A prefix that a provider may hold warm: of one target, the newest request of one session (design.md 6 and 7).
+
+    It is `depth` slices long in the order in which the provider reads them (tools, system, messages), `chain` is one hash of
+    them all, and `tokens` is what they count. `read` and `written` are what the provider reported of it. Times are epoch
+    milliseconds.
+    """
+
+    provider: str
+    model: str
+    session: str
+    used_ms: int
+    ttl_ms: int
+    depth: int
+    chain: str
+    tokens: int
+    read: int | None = None
+    written: int | None = None
 
 
 class Reader(Protocol):
@@ -103,6 +165,20 @@ class Reader(Protocol):
         """Newest first."""
         ...
 
+    def samples(
+        self, provider: str, model: str, estimator: str, *, client: str | None = None, limit: int = SAMPLES_KEPT
+    ) -> list[SampleRecord]:
+        """Newest first: by `created_ms`, then `id`, both descending. `client` filters. Never more than the 200 that stay."""
+        ...
+
+    def sample_keys(self) -> list[tuple[str, str, str]]:
+        """Provider, model and estimator of everything that was sampled, in their order."""
+        ...
+
+    def prefixes(self, *, since_ms: int = 0, limit: int = 500) -> list[PrefixRecord]:
+        """Those used since then, the newest first."""
+        ...
+
     def problems(self) -> tuple[str, ...]:
         """What went wrong, as sentences: a file moved aside, writes waiting, records dropped with their number. The store has
         logged them itself, each once."""
@@ -126,6 +202,15 @@ class Store(Reader, Protocol):
     def put_call(self, record: CallRecord) -> None: ...
 
     def put_event(self, record: EventRecord) -> None: ...
+
+    def put_sample(self, record: SampleRecord) -> None:
+        """Keeps a sample, unless the call has one of this estimator; of each provider, model and estimator the newest 200 stay
+        (planner.md 29.4)."""
+        ...
+
+    def put_prefix(self, record: PrefixRecord) -> None:
+        """Keeps the prefix of a target and session that was used last, in whatever order they are put."""
+        ...
 
     def flush(self, timeout_s: float = 5.0) -> bool:
         """Waits until everything written before the call is durable. False if that did not happen in time."""

@@ -21,6 +21,17 @@ PUT_CALL = (
     " created_ms = excluded.created_ms, record = excluded.record"
 )
 PUT_EVENT = "INSERT INTO events (session, created_ms, record) VALUES (?, ?, ?)"
+# The first stays: what was learned from a call is not learned again from its echo in another process.
+PUT_SAMPLE = (
+    "INSERT INTO samples (id, provider, model, estimator, client, created_ms, record) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (id, estimator) DO NOTHING"
+)
+# The newest stays, in whatever order they arrive.
+PUT_PREFIX = (
+    "INSERT INTO prefixes (provider, model, session, used_ms, record) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (provider, model, session) DO UPDATE SET used_ms = excluded.used_ms, record = excluded.record"
+    " WHERE excluded.used_ms >= used_ms"
+)
 
 _REFUSALS = (
     sqlite3.IntegrityError,

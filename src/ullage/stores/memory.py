@@ -7,15 +7,20 @@ from typing import Generic
 
 from ullage.core.errors import StoreError
 
-from .base import CallRecord, EventRecord, SessionRecord
+from .base import SAMPLES_KEPT, CallRecord, EventRecord, PrefixRecord, SampleRecord, SessionRecord
 from .encoding import Record, decode, encode
 
 MEMORY_RECORDS = 2000
 """How many records of each kind are held at least. A call with its report takes some 10 kB: 20 to 25 MB in common use."""
 
+MEMORY_KEYS = 100
+"""How many models, each with its provider and estimator, samples are held of: those that were sampled last."""
+
+SampleKey = tuple[str, str, str]
+
 
 class MemoryStore:
-    """Holds the newest `records` of each kind (up to a quarter more); older ones fall out.
+    """Holds the newest `records` of each kind (up to a quarter more); older ones fall out. Samples are held as every store does.
 
     `problems` says why there is no database, when this store stands in for one.
     """
@@ -25,6 +30,8 @@ class MemoryStore:
         self._sessions = _Shelf(SessionRecord, records)
         self._calls = _Shelf(CallRecord, records)
         self._events = _Shelf(EventRecord, records)
+        self._prefixes = _Shelf(PrefixRecord, records)
+        self._samples: dict[SampleKey, _Shelf[SampleRecord]] = {}
         self._event_number = 0
         self._problems = problems
         self._closed = False
@@ -32,18 +39,38 @@ class MemoryStore:
     def put_session(self, record: SessionRecord) -> None:
         record, payload = encode(record)
         with self._lock:
-            self._sessions.put(record.id, record.last_ms, (), payload)
+            self._sessions.put(record.id, (record.last_ms, ""), (), payload)
 
     def put_call(self, record: CallRecord) -> None:
         record, payload = encode(record)
         with self._lock:
-            self._calls.put(record.id, record.created_ms, (record.session, record.kind), payload)
+            self._calls.put(record.id, (record.created_ms, ""), (record.session, record.kind), payload)
 
     def put_event(self, record: EventRecord) -> None:
         record, payload = encode(record)
         with self._lock:
             self._event_number += 1
-            self._events.put(str(self._event_number), record.created_ms, (record.session,), payload)
+            self._events.put(str(self._event_number), (record.created_ms, ""), (record.session,), payload)
+
+    def put_sample(self, record: SampleRecord) -> None:
+        record, payload = encode(record)
+        with self._lock:
+            if any(record.id in shelf for key, shelf in self._samples.items() if key[2] == record.estimator):
+                return
+            key = (record.provider, record.model, record.estimator)
+            shelf = self._samples.pop(key, None) or _Shelf(SampleRecord, SAMPLES_KEPT)
+            shelf.put(record.id, (record.created_ms, record.id), (), payload)
+            self._samples[key] = shelf
+            if len(self._samples) > MEMORY_KEYS:
+                del self._samples[next(iter(self._samples))]
+
+    def put_prefix(self, record: PrefixRecord) -> None:
+        record, payload = encode(record)
+        place = repr((record.provider, record.model, record.session))
+        with self._lock:
+            newest = self._prefixes.age_of(place)
+            if newest is None or newest[0] <= record.used_ms:
+                self._prefixes.put(place, (record.used_ms, ""), (), payload)
 
     def flush(self, timeout_s: float = 5.0) -> bool:
         return True
@@ -69,6 +96,21 @@ class MemoryStore:
     def events(self, session_id: str | None = None, *, limit: int = 100) -> list[EventRecord]:
         return self._open(self._events).newest((session_id,), limit)
 
+    def samples(
+        self, provider: str, model: str, estimator: str, *, client: str | None = None, limit: int = SAMPLES_KEPT
+    ) -> list[SampleRecord]:
+        shelf = self._samples.get((provider, model, estimator), _Shelf(SampleRecord, SAMPLES_KEPT))
+        kept = self._open(shelf).newest((), SAMPLES_KEPT)
+        return [record for record in kept if client in (None, record.client)][: max(limit, 0)]
+
+    def sample_keys(self) -> list[SampleKey]:
+        self._check_open()
+        with self._lock:
+            return sorted(self._samples)
+
+    def prefixes(self, *, since_ms: int = 0, limit: int = 500) -> list[PrefixRecord]:
+        return [record for record in self._open(self._prefixes).newest((), limit) if record.used_ms >= since_ms]
+
     def problems(self) -> tuple[str, ...]:
         return self._problems
 
@@ -77,27 +119,33 @@ class MemoryStore:
 
     def _open(self, shelf: _Shelf[Record]) -> _Shelf[Record]:
         """A copy that can be read without the lock."""
-        if self._closed:
-            raise StoreError("The store is closed.")
+        self._check_open()
         with self._lock:
             return shelf.copy()
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError("The store is closed.")
+
 
 class _Shelf(Generic[Record]):
-    """Encoded records of one kind under their ids, each with its time and what it can be filtered by."""
+    """Encoded records of one kind under their ids, each with its age (a time, what settles ties) and what it is filtered by."""
 
     def __init__(self, kind: type[Record], limit: int) -> None:
         self._kind: type[Record] = kind
         self._limit = limit
-        self._entries: dict[str, tuple[int, tuple[str | None, ...], bytes]] = {}
+        self._entries: dict[str, tuple[tuple[int, str], tuple[str | None, ...], bytes]] = {}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._entries
 
     def copy(self) -> _Shelf[Record]:
         twin: _Shelf[Record] = _Shelf(self._kind, self._limit)
         twin._entries = self._entries.copy()
         return twin
 
-    def put(self, key: str, time_ms: int, marks: tuple[str | None, ...], payload: bytes) -> None:
-        self._entries[key] = (time_ms, marks, payload)
+    def put(self, key: str, age: tuple[int, str], marks: tuple[str | None, ...], payload: bytes) -> None:
+        self._entries[key] = (age, marks, payload)
         if len(self._entries) * 4 > self._limit * 5:
             self._drop_oldest()
 
@@ -106,11 +154,15 @@ class _Shelf(Generic[Record]):
         for key in by_age[: -self._limit]:
             del self._entries[key]
 
+    def age_of(self, key: str) -> tuple[int, str] | None:
+        entry = self._entries.get(key)
+        return None if entry is None else entry[0]
+
     def newest(self, wanted: tuple[str | None, ...], limit: int) -> list[Record]:
-        """Entries whose marks equal `wanted` (`None` fits all); of equal times the one that was put first comes last."""
+        """Entries whose marks equal `wanted` (`None` fits all); of equal ages the one that was put first comes last."""
         found = [
-            (time_ms, payload)
-            for time_ms, marks, payload in reversed(self._entries.values())
+            (age, payload)
+            for age, marks, payload in reversed(self._entries.values())
             if all(want in (None, mark) for want, mark in zip(wanted, marks, strict=True))
         ]
         found.sort(key=lambda entry: entry[0], reverse=True)

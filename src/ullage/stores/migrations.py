@@ -71,6 +71,34 @@ MIGRATIONS = (
         CREATE INDEX events_by_session ON events (session, created_ms);
         """,
     ),
+    Migration(
+        "m002_samples_prefixes",
+        """
+        CREATE TABLE samples (
+            seq INTEGER PRIMARY KEY,
+            id TEXT NOT NULL,
+            provider TEXT NOT NULL,
+            model TEXT NOT NULL,
+            estimator TEXT NOT NULL,
+            client TEXT NOT NULL,
+            created_ms INTEGER NOT NULL,
+            record BLOB NOT NULL,
+            UNIQUE (id, estimator)
+        );
+        CREATE INDEX samples_by_key ON samples (provider, model, estimator, created_ms, id);
+
+        CREATE TABLE prefixes (
+            seq INTEGER PRIMARY KEY,
+            provider TEXT NOT NULL,
+            model TEXT NOT NULL,
+            session TEXT NOT NULL,
+            used_ms INTEGER NOT NULL,
+            record BLOB NOT NULL,
+            UNIQUE (provider, model, session)
+        );
+        CREATE INDEX prefixes_by_used ON prefixes (used_ms);
+        """,
+    ),
 )
 
 

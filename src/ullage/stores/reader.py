@@ -13,7 +13,7 @@ import msgspec
 from ullage.core.errors import StoreError
 
 from . import files
-from .base import CallRecord, EventRecord, SessionRecord
+from .base import SAMPLES_KEPT, CallRecord, EventRecord, PrefixRecord, SampleRecord, SessionRecord
 from .encoding import Record, decode, unpack
 
 if TYPE_CHECKING:
@@ -41,6 +41,20 @@ _EVENTS = {
     False: "SELECT record FROM events ORDER BY created_ms DESC, seq DESC LIMIT ?",
     True: "SELECT record FROM events WHERE session = ? ORDER BY created_ms DESC, seq DESC LIMIT ?",
 }
+# With a client the newest of it among those that stay: the window is that of all clients.
+_SAMPLES = {
+    False: (
+        "SELECT record FROM samples WHERE provider = ? AND model = ? AND estimator = ?"
+        " ORDER BY created_ms DESC, id DESC LIMIT ?"
+    ),
+    True: (
+        "SELECT record FROM (SELECT client, record, created_ms, id FROM samples"
+        " WHERE provider = ? AND model = ? AND estimator = ? ORDER BY created_ms DESC, id DESC LIMIT ?)"
+        " WHERE client = ? ORDER BY created_ms DESC, id DESC LIMIT ?"
+    ),
+}
+_SAMPLE_KEYS = "SELECT DISTINCT provider, model, estimator FROM samples ORDER BY provider, model, estimator"
+_PREFIXES = "SELECT record FROM prefixes WHERE used_ms >= ? ORDER BY used_ms DESC, seq DESC LIMIT ?"
 
 
 class SqliteReader:
@@ -76,6 +90,19 @@ class SqliteReader:
     def events(self, session_id: str | None = None, *, limit: int = 100) -> list[EventRecord]:
         wanted = [] if session_id is None else [session_id]
         return self._records(EventRecord, _EVENTS[session_id is not None], *wanted, limit)
+
+    def samples(
+        self, provider: str, model: str, estimator: str, *, client: str | None = None, limit: int = SAMPLES_KEPT
+    ) -> list[SampleRecord]:
+        limit = min(limit, SAMPLES_KEPT)
+        wanted = [limit] if client is None else [SAMPLES_KEPT, client, limit]
+        return self._records(SampleRecord, _SAMPLES[client is not None], provider, model, estimator, *wanted)
+
+    def sample_keys(self) -> list[tuple[str, str, str]]:
+        return self._rows(_SAMPLE_KEYS)
+
+    def prefixes(self, *, since_ms: int = 0, limit: int = 500) -> list[PrefixRecord]:
+        return self._records(PrefixRecord, _PREFIXES, since_ms, limit)
 
     def problems(self) -> tuple[str, ...]:
         return ()

@@ -28,6 +28,7 @@ def report_session(record: SessionRecord) -> dict[str, Any]:
         "calls": record.calls,
         "provider": record.provider,
         "model": record.model,
+        "project": record.project,
     }
 
 
@@ -35,7 +36,8 @@ def report_call(record: CallRecord) -> dict[str, Any]:
     """The manifest of an observed call. Nothing was planned, so `status` is always `unchanged`; `http_status` is the answer's.
 
     `context` is the report of what filled the window, `estimate` its sum, `expected` what the prompt was taken to be from the
-    session's last usage before the answer came, `usage` what the provider then reported.
+    session's last usage before the answer came, `awareness` what limits were drawn from, `usage` what the provider then
+    reported, `sample` what was learned from it, `cache` what was expected to be warm and what was.
     """
     return {
         "id": record.id,
@@ -48,6 +50,7 @@ def report_call(record: CallRecord) -> dict[str, Any]:
         "dialect": record.dialect,
         "provider": record.provider,
         "model": record.model,
+        "project": record.project,
         "answered_by": record.answered_by,
         "path": record.path,
         "outcome": record.outcome,
@@ -59,7 +62,10 @@ def report_call(record: CallRecord) -> dict[str, Any]:
         "tool_calls": list(record.tool_calls),
         "estimate": {"input_tokens": record.estimated_input_tokens, "estimator": record.estimator},
         "expected": record.expected,
+        "awareness": record.awareness,
         "usage": record.usage,
+        "sample": record.sample,
+        "cache": record.cache,
         "prefix_messages": record.prefix_messages,
         "context": record.breakdown,
         "warnings": list(record.warnings),
@@ -74,6 +80,7 @@ def report_event(record: EventRecord) -> dict[str, Any]:
         "kind": record.kind,
         "session": record.session,
         "call": record.call,
+        "project": record.project,
         "details": record.details,
     }
 

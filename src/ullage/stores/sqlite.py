@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from .base import SAMPLES_KEPT
 from .encoding import encode
 from .files import open_for_writing
-from .groups import PUT_CALL, PUT_EVENT, PUT_SESSION, Write
+from .groups import PUT_CALL, PUT_EVENT, PUT_PREFIX, PUT_SAMPLE, PUT_SESSION, Write
 from .reader import SqliteReader
 from .writer import QUEUE_BYTES, QUEUE_RECORDS, Writer
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from .base import CallRecord, EventRecord, SessionRecord
+    from .base import CallRecord, EventRecord, PrefixRecord, SampleRecord, SessionRecord
     from .encoding import Record
 
 KEEP_DAYS = 90
@@ -78,6 +79,18 @@ class SqliteStore:
             record, payload = encoded
             self._writer.put(Write(PUT_EVENT, None, (record.session, record.created_ms), payload))
 
+    def put_sample(self, record: SampleRecord) -> None:
+        if encoded := self._encode(record):
+            record, payload = encoded
+            key = (record.provider, record.model, record.estimator)
+            self._writer.put(Write(PUT_SAMPLE, None, (record.id, *key, record.client, record.created_ms), payload))
+
+    def put_prefix(self, record: PrefixRecord) -> None:
+        if encoded := self._encode(record):
+            record, payload = encoded
+            values = (record.provider, record.model, record.session, record.used_ms)
+            self._writer.put(Write(PUT_PREFIX, None, values, payload))
+
     def flush(self, timeout_s: float = 5.0) -> bool:
         return self._writer.flush(timeout_s)
 
@@ -101,6 +114,17 @@ class SqliteStore:
 
     def events(self, session_id: str | None = None, *, limit: int = 100) -> list[EventRecord]:
         return self._reader.events(session_id, limit=limit)
+
+    def samples(
+        self, provider: str, model: str, estimator: str, *, client: str | None = None, limit: int = SAMPLES_KEPT
+    ) -> list[SampleRecord]:
+        return self._reader.samples(provider, model, estimator, client=client, limit=limit)
+
+    def sample_keys(self) -> list[tuple[str, str, str]]:
+        return self._reader.sample_keys()
+
+    def prefixes(self, *, since_ms: int = 0, limit: int = 500) -> list[PrefixRecord]:
+        return self._reader.prefixes(since_ms=since_ms, limit=limit)
 
     def problems(self) -> tuple[str, ...]:
         return self._writer.problems()
