@@ -118,7 +118,7 @@ def test_models_of_any_number_of_names_are_not_all_remembered() -> None:
         for count in (1, 2, 3):
             words = [Measure(role="user", entries=(entry(400),)) for _ in range(count)]
             outlook = anchoring.look_ahead(meter, Measures([], [], words), replace(kinship, shared=count - 1))
-            anchoring.settle(kinship.session, meter, outlook, Usage(input_fresh=1000 + 405 * count, output=4))
+            anchoring.settle(kinship.session, outlook, Usage(input_fresh=1000 + 405 * count, output=4))
     assert 0 < anchoring.learned <= 500
 
 

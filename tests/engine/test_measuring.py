@@ -89,3 +89,15 @@ def test_what_is_remembered_is_no_work_for_the_garbage_collector() -> None:
     assert not [
         each for measure in measures for each in (measure, measure.entries, *measure.entries) if gc.is_tracked(each)
     ]
+
+
+def test_weights_are_the_wrapper_arithmetic_of_the_planner() -> None:
+    """Planner specification, section 6: user, "Hello world" = 8 + 1 + 3, and 4 for a text block."""
+    body = b'{"model":"m","messages":[{"role":"user","content":"Hello world"}]}'
+    conversation = parse_request(body, "openai-chat")
+    meter = make_meter(dialect="openai-chat", provider="openai", model="m", client=None, estimator="chars-v1")
+    measuring = Measuring()
+    weights = measuring.weigh(conversation, meter)
+    assert weights.messages == (16,)
+    assert weights.total == 16
+    assert measuring.weigh(conversation, meter) == weights

@@ -1,7 +1,7 @@
 """The live estimate: each call of a session is expected before its usage is known, then learned from.
 
-`growth-v1` of `core.calibration`, anchored on the last call of the same session whose usage can be trusted. What was learned
-lasts as long as the daemon.
+`growth-v1` of `core.calibration`, anchored on the last call of the same session whose usage can be trusted. What is learned is
+given back as pairs, for a store to keep; it is taken up from there when a key is first needed.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from ullage.core.calibration import (
     Expectation,
     GrowthState,
     Key,
+    Pair,
     addition_after,
     expect,
-    learn,
+    pair_of,
     start_growth,
+    take_pairs,
 )
 from ullage.core.content import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ullage.core.accounting import Measure, Meter
 
@@ -36,22 +38,30 @@ _SESSIONS = 2_000
 _STATES = 500
 
 
-class _Anchor(Struct, frozen=True):
-    """The last trusted call of a session: its usage, how many messages it sent, and what stood before them."""
+class Anchor(Struct, frozen=True, kw_only=True):
+    """The last trusted call of a session: its usage, how many messages it sent, and what stood before them. `local_tokens` is
+    what the estimator made of the whole of it."""
 
     key: Key
     usage: Usage
     messages: int
     fixed_tokens: int
+    local_tokens: int
     turn_reasoning: int
 
 
 class Outlook(Struct, frozen=True, kw_only=True):
-    """What is known of a call before it is answered. Without an anchor there is nothing to expect, but one may come of it."""
+    """What is known of a call before it is answered. Without an anchor there is nothing to expect, but one may come of it.
+
+    `local_tokens` is what the estimator makes of the whole request, without the frames that every request has alike."""
 
     key: Key
     messages: int
     fixed_tokens: int
+    local_tokens: int = 0
+    sent_ms: int = 0
+    state: GrowthState
+    anchor: Anchor | None = None
     addition: Addition | None = None
     expectation: Expectation | None = None
 
@@ -59,65 +69,98 @@ class Outlook(Struct, frozen=True, kw_only=True):
 class Anchoring:
     """Remembers the anchor of each session and what was learned per provider, model, estimator and client.
 
-    Used by one thread only.
+    `recall` gives the pairs that were kept of a key. Used by one thread only.
     """
 
-    def __init__(self) -> None:
-        self._anchors: dict[str, _Anchor] = {}
+    def __init__(self, recall: Callable[[Key], Sequence[Pair]] = lambda key: ()) -> None:
+        self._recall = recall
+        self._anchors: dict[str, Anchor] = {}
         self._states: dict[Key, GrowthState] = {}
 
     @property
     def learned(self) -> int:
         """For how many providers, models, estimators and clients something was learned."""
-        return len(self._states)
+        return sum(bool(state.pairs) for state in self._states.values())
 
-    def look_ahead(self, meter: Meter, measures: Measures, kinship: Kinship) -> Outlook:
-        """What the call will be said to have sent, if it goes on from one that is known."""
-        outlook = Outlook(
-            key=Key(
-                method=METHOD,
-                provider=meter.provider or "",
-                model=meter.model or "",
-                estimator=meter.estimator,
-                client=meter.client or "",
-            ),
-            messages=len(measures.messages),
-            fixed_tokens=sum(map(_tokens, (*measures.system, *measures.tools))),
+    def look_ahead(self, meter: Meter, measures: Measures, kinship: Kinship, sent_ms: int = 0) -> Outlook:
+        """What the call will be said to have sent, if it goes on from one that is known. `sent_ms` is when it is sent."""
+        key = Key(
+            method=METHOD,
+            provider=meter.provider or "",
+            model=meter.model or "",
+            estimator=meter.estimator,
+            client=meter.client or "",
         )
+        fixed_tokens = sum(map(_tokens, (*measures.system, *measures.tools)))
         anchor = self._anchors.get(kinship.session)
-        if anchor is None or anchor.key != outlook.key or kinship.shared < anchor.messages:
-            return outlook
-        addition = _addition(anchor, outlook, measures.messages[anchor.messages :])
-        return replace(outlook, addition=addition, expectation=expect(self._state(outlook.key, meter), addition))
+        if anchor is not None and anchor.key != key:
+            anchor = None
+        outlook = Outlook(
+            key=key,
+            messages=len(measures.messages),
+            fixed_tokens=fixed_tokens,
+            sent_ms=sent_ms,
+            state=self._state(key, meter),
+            anchor=anchor,
+        )
+        if anchor is None or kinship.shared < anchor.messages:
+            return replace(outlook, local_tokens=fixed_tokens + sum(map(_tokens, measures.messages)))
+        added = measures.messages[anchor.messages :]
+        addition = _addition(anchor, outlook, added)
+        return replace(
+            outlook,
+            local_tokens=anchor.local_tokens + fixed_tokens - anchor.fixed_tokens + sum(map(_tokens, added)),
+            addition=addition,
+            expectation=expect(outlook.state, addition),
+        )
 
-    def settle(self, session: str, meter: Meter, outlook: Outlook, usage: Usage | None) -> None:
-        """Learns from what the provider reported, and takes it as the session's anchor."""
+    def settle(self, session: str, outlook: Outlook, usage: Usage | None) -> Pair | None:
+        """Learns from what the provider reported, and takes it as the session's anchor; the pair, if it is a sample."""
         if usage is None or not usage.prompt:
-            return
-        addition = outlook.addition
+            return None
+        addition, pair = outlook.addition, None
         turn_reasoning = 0
         if addition is not None:
-            self._keep_state(outlook.key, learn(self._state(outlook.key, meter), addition, usage.prompt))
+            pair = self._learn(outlook, addition, usage.prompt)
             turn_reasoning = 0 if addition.ends_turn else addition.turn_reasoning
         self._anchors.pop(session, None)
-        self._anchors[session] = _Anchor(outlook.key, usage, outlook.messages, outlook.fixed_tokens, turn_reasoning)
+        self._anchors[session] = Anchor(
+            key=outlook.key,
+            usage=usage,
+            messages=outlook.messages,
+            fixed_tokens=outlook.fixed_tokens,
+            local_tokens=outlook.local_tokens,
+            turn_reasoning=turn_reasoning,
+        )
         if len(self._anchors) > _SESSIONS:
             del self._anchors[next(iter(self._anchors))]
+        return pair
+
+    def _learn(self, outlook: Outlook, addition: Addition, prompt: int) -> Pair | None:
+        expected = outlook.expectation.tokens if outlook.expectation is not None else None
+        pair = pair_of(outlook.state, addition, prompt, expected=expected, at_ms=outlook.sent_ms)
+        if pair is not None:
+            self._keep_state(outlook.key, take_pairs(self._states.get(outlook.key, outlook.state), (pair,)))
+        return pair
 
     def _keep_state(self, key: Key, state: GrowthState) -> None:
-        """Keeps what was learned from at least one pair; the names of models come from clients, so their number is bounded."""
+        """Keeps what is known of a key; the names of models come from clients, so their number is bounded."""
         self._states.pop(key, None)
-        if state.pairs:
-            self._states[key] = state
+        self._states[key] = state
         if len(self._states) > _STATES:
             del self._states[next(iter(self._states))]
 
     def _state(self, key: Key, meter: Meter) -> GrowthState:
         known = self._states.get(key)
-        return known or start_growth(meter.growth, meter.retention, own_tokens=meter.counts_the_wire)
+        if known is None:
+            known = start_growth(meter.growth, meter.retention, own_tokens=meter.counts_the_wire)
+            if kept := self._recall(key):
+                known = take_pairs(known, kept)
+            self._keep_state(key, known)
+        return known
 
 
-def _addition(anchor: _Anchor, outlook: Outlook, added: Sequence[Measure]) -> Addition:
+def _addition(anchor: Anchor, outlook: Outlook, added: Sequence[Measure]) -> Addition:
     """What stands behind the anchor: its answer, which is what the model said first, then all that is new."""
     said = next((index for index, measure in enumerate(added) if measure.role != "assistant"), len(added))
     changed = outlook.fixed_tokens - anchor.fixed_tokens

@@ -24,10 +24,24 @@ class Measures(NamedTuple):
     messages: list[Measure]
 
 
+class Weights(NamedTuple):
+    """Tokens of a conversation's slices by one estimator, frames included, in order."""
+
+    system: tuple[int, ...]
+    tools: tuple[int, ...]
+    messages: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        """The raw estimate of the whole request."""
+        return sum(self.system) + sum(self.tools) + sum(self.messages)
+
+
 class Measuring:
     """Remembers canonical hashes and measures by the content hash of a slice. Used by one thread only."""
 
     def __init__(self) -> None:
+        self._weights: TwoGenerations[tuple[int, str], int] = TwoGenerations(_SLICES)
         self._canonical: TwoGenerations[int, int] = TwoGenerations(_SLICES)
         self._measures: TwoGenerations[tuple[int, str], Measure] = TwoGenerations(_SLICES)
 
@@ -47,6 +61,24 @@ class Measuring:
             tools=[self._measure(piece, dialect, meter) for piece in conversation.tools],
             messages=[self._measure(piece, dialect, meter) for piece in conversation.messages],
         )
+
+    def weigh(self, conversation: Conversation, meter: Meter) -> Weights:
+        """The tokens of every slice as one number each, for limits and plans; only new ones are read and counted."""
+        dialect = conversation.dialect
+        return Weights(
+            system=tuple(self._weight(piece, dialect, meter) for piece in conversation.system),
+            tools=tuple(self._weight(piece, dialect, meter) for piece in conversation.tools),
+            messages=tuple(self._weight(piece, dialect, meter) for piece in conversation.messages),
+        )
+
+    def _weight(self, piece: Slice, dialect: Dialect, meter: Meter) -> int:
+        key = (piece.hash, meter.key)
+        known = self._weights.find(key)
+        if known is None:
+            measure = self._measures.find(key) or _count(piece, dialect, meter)
+            known = measure.frame + sum(entry.tokens for entry in measure.entries) + measure.sealed_tokens
+            self._weights.keep(key, known)
+        return known
 
     def _canonical_hash(self, piece: Slice, dialect: Dialect) -> int:
         known = self._canonical.find(piece.hash)

@@ -98,7 +98,7 @@ class Reader:
         if observation.outlook is None or observation.meter is None or answer is None:
             return
         if exchange.outcome == "whole" and answer.complete and answer.error_type is None:
-            self._anchoring.settle(observation.session, observation.meter, observation.outlook, answer.usage)
+            self._anchoring.settle(observation.session, observation.outlook, answer.usage)
 
     def count(self, exchange: Exchange, body: bytes) -> int | None:
         """Our estimate of the prompt of a request, in tokens; `None` if it cannot be read."""

@@ -15,7 +15,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
 
     `identity` says how the id was found: `header` (ours), `client` (the client's own id) or `fingerprint`.
     `parent` is the session a branch or sub-agent came from. `tip` is the end of its chain of message hashes, by which a
-    session without an id is found again after a restart.
+    session without an id is found again after a restart. `targets` are the `provider/model` it was on, the newest last.
     """
 
     id: str
@@ -30,6 +30,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     provider: str | None = None
     model: str | None = None
     project: str | None = None
+    targets: tuple[str, ...] = ()
     tip: dict[str, Any] | None = None
 
 
