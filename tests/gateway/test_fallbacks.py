@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -198,3 +199,33 @@ async def test_the_official_sdks_take_our_answers(tmp_path: Path) -> None:
             assert (await gpt.responses.input_tokens.count(model="m", input="Count.")).input_tokens > 0
         async with gemini_client(gateway.url) as gemini:
             assert (await gemini.models.count_tokens(model="m", contents="Count.")).total_tokens > 0
+
+
+async def test_a_client_that_leaves_while_a_refusal_is_read_takes_the_connection_with_it(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    """The provider's connection is closed at once, not when the garbage collector comes by."""
+    closed = asyncio.Event()
+
+    async def refuse_slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n")
+        while await reader.read(1000):
+            pass
+        closed.set()
+        writer.close()
+
+    server = await asyncio.start_server(refuse_slowly, "127.0.0.1", 0)
+    url = "http://127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+    gc.disable()
+    try:
+        async with server, run_gateway(dict.fromkeys(DIALECTS, url), tmp_path) as gateway:
+            with pytest.raises(TimeoutError):
+                async with client.post(
+                    f"{gateway.url}/v1/messages/count_tokens", json={}, timeout=aiohttp.ClientTimeout(total=0.3)
+                ) as response:
+                    await response.read()
+            async with asyncio.timeout(5):
+                await closed.wait()
+    finally:
+        gc.enable()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ullage.core.wire import Dialect
     from ullage.engine import Endpoint, Engine, Exchange
     from ullage.settings.records import ServerSettings
-    from ullage.upstream import Headers, UpstreamClient
+    from ullage.upstream import Headers, UpstreamClient, UpstreamResponse
 
     from .control import Control
 
@@ -128,7 +128,7 @@ class Gateway:
             )
             replaceable = may_be_replaced(endpoint.purpose, response.status)
             if replaceable:
-                begun = await response.read()
+                begun = await _first_bytes(response)
         except UpstreamError as error:
             exchange.failed(error.code)
             await _refuse(send, endpoint, error, exchange.id)
@@ -161,6 +161,15 @@ class Gateway:
                 code="websocket",
                 hint="The client goes on over HTTP; with Codex nothing needs to be set.",
             )
+
+
+async def _first_bytes(response: UpstreamResponse) -> bytes:
+    """What an answer begins with. A client that leaves meanwhile takes the provider's connection with it."""
+    try:
+        return await response.read()
+    except BaseException:
+        response.abort()
+        raise
 
 
 def _health() -> bytes:
