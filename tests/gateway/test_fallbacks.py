@@ -216,7 +216,7 @@ async def test_a_client_that_leaves_while_a_refusal_is_read_takes_the_connection
         writer.close()
 
     server = await asyncio.start_server(refuse_slowly, "127.0.0.1", 0)
-    url = "http://127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     gc.disable()
     try:
         async with server, run_gateway(dict.fromkeys(DIALECTS, url), tmp_path) as gateway:
