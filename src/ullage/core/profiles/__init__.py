@@ -1,8 +1,12 @@
-"""What is known of models, as rows: tokenizer family, framing, tools, pictures, reasoning, growth."""
+"""What is known of models: families, framing, tools, pictures, reasoning, growth as rows; limits and prices from outside."""
 
+from .choosing import Provenance
+from .facts import Layer, ModelFacts, Prices, PriceTier
 from .families import FAMILIES, UNKNOWN_FAMILY, find_family
 from .images import image_tokens
 from .intervals import CONTENT_KINDS, ContentKind, Interval, find_interval
+from .overrides import ModelOverride
+from .profile import ModelProfile, resolve_profile
 from .records import DeclarationStyle, Family, Framing, Growth, ImageRule, SchemaRule, SealedRule, ToolRule
 from .retention import Retention, reasoning_retention
 
@@ -17,6 +21,13 @@ __all__ = [
     "Growth",
     "ImageRule",
     "Interval",
+    "Layer",
+    "ModelFacts",
+    "ModelOverride",
+    "ModelProfile",
+    "PriceTier",
+    "Prices",
+    "Provenance",
     "Retention",
     "SchemaRule",
     "SealedRule",
@@ -25,4 +36,5 @@ __all__ = [
     "find_interval",
     "image_tokens",
     "reasoning_retention",
+    "resolve_profile",
 ]

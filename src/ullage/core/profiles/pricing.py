@@ -1,0 +1,62 @@
+"""The prices of a target, part by part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from .choosing import UNKNOWN, Found, Provenance, Said, credit
+from .facts import Prices, PriceTier
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from .facts import Layer
+
+PARTS = ("input", "output", "cache_read", "cache_write", "cache_write_1h")
+"""The parts of a usage that have a price."""
+
+
+def resolve_prices(said: Said, ordered: Sequence[Layer]) -> tuple[Prices, dict[str, Provenance]]:
+    """Each price from the first source that has it, and where each comes from (`input_price`, …, `price_tiers`).
+
+    Prices of a similar model are used only if no exact source has any: half of one price list and half of another would be
+    nobody's. Tiers stay with the input price they are steps of; a price that an override sets holds for any length.
+    """
+    stated = [layer for layer in ordered if layer.facts.prices is not None]
+    if any(layer.exact for layer in stated):
+        stated = [layer for layer in stated if layer.exact]
+    found = {part: said.find(f"{part}_price") or _first(part, stated) for part in PARTS}
+    set_by_hand = [part for part, chosen in found.items() if chosen.origin.source == "override"]
+    tiers = _tiers(stated, set_by_hand)
+    prices = Prices(tiers=tiers.value, **{part: chosen.value for part, chosen in found.items()})
+    origins = {f"{part}_price": chosen.origin for part, chosen in found.items()}
+    return prices, origins | {"price_tiers": tiers.origin}
+
+
+def _first(part: str, stated: Sequence[Layer]) -> Found:
+    for layer in stated:
+        value = getattr(layer.facts.prices, part)
+        if value is not None:
+            return Found(value, credit(layer))
+    return UNKNOWN
+
+
+def _tiers(stated: Sequence[Layer], set_by_hand: Collection[str]) -> Found:
+    for layer in stated:
+        prices = layer.facts.prices
+        if prices is not None and prices.input is not None:
+            tiers = prices.tiers
+            if set_by_hand:
+                tiers = tuple(tier for tier in (_without(tier, set_by_hand) for tier in tiers) if _says_anything(tier))
+            return Found(tiers, credit(layer))
+    return Found((), UNKNOWN.origin)
+
+
+def _without(tier: PriceTier, parts: Collection[str]) -> PriceTier:
+    return replace(tier, **dict.fromkeys(parts))
+
+
+def _says_anything(tier: PriceTier) -> bool:
+    return any(getattr(tier, part) is not None for part in PARTS)
