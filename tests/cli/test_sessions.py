@@ -79,6 +79,7 @@ def test_the_list_for_programs_has_whole_ids_and_iso_times(capsys: Screen) -> No
         "provider": "anthropic",
         "model": "claude-opus-4-8",
         "project": None,
+        "targets": [],
         "prompt_tokens": 84500,
         "prompt_kind": "usage",
     }

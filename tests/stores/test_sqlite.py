@@ -11,13 +11,16 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ullage.core.errors import StoreError
-from ullage.stores import SqliteStore
-from ullage.stores.files import open_for_writing
+from ullage.stores import PrefixRecord, SampleRecord, SqliteStore
+from ullage.stores.encoding import encode
+from ullage.stores.files import open_for_reading, open_for_writing
+from ullage.stores.groups import PUT_SAMPLE, Rows, Write, commit, gather
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -189,6 +192,76 @@ def test_a_lock_that_outlasts_the_busy_timeout_is_named(
     lock.execute("ROLLBACK")
     assert store.flush()
     assert store.problems() == ()
+
+
+@pytest.fixture
+def shut_out(lock: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Another process that lets nobody read or write."""
+    lock.execute("PRAGMA locking_mode = EXCLUSIVE")
+    lock.execute("BEGIN EXCLUSIVE")
+    yield lock
+    lock.execute("ROLLBACK")
+
+
+@pytest.fixture
+def waits_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long each connection that is opened for reading would wait."""
+    waits: list[float] = []
+
+    def open_and_tell(path: Path, *, busy_timeout_s: float) -> sqlite3.Connection:
+        waits.append(busy_timeout_s)
+        return open_for_reading(path, busy_timeout_s=busy_timeout_s)
+
+    monkeypatch.setattr("ullage.stores.files.open_for_reading", open_and_tell)
+    return waits
+
+
+@pytest.mark.usefixtures("shut_out")
+def test_a_look_up_waits_briefly_and_the_next_ones_not_at_all(
+    open_sqlite: Opening, waits_s: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The observer looks up each session that names itself: 5 s for each of them held up everything after it."""
+    monkeypatch.setattr("ullage.stores.writer.OPEN_WAIT_S", 0.1)
+    now_s = time.monotonic()
+    monkeypatch.setattr("ullage.stores.reader.time", SimpleNamespace(monotonic=lambda: now_s))
+    store = open_sqlite()
+    for look_up in (
+        lambda: store.find_session("s1"),
+        lambda: store.samples("anthropic", "claude-x", "wire-v1"),
+        store.sample_keys,
+        store.prefixes,
+    ):
+        with pytest.raises(StoreError) as refusal:
+            look_up()
+        assert refusal.value.code == "store_busy"
+    assert waits_s == [0.05]
+    now_s += 10
+    with pytest.raises(StoreError, match="is locked by another process"):
+        store.find_session("s1")
+    assert waits_s == [0.05, 0.05]
+
+
+def test_a_look_up_finds_again_what_is_there_once_the_lock_is_gone(
+    open_sqlite: Opening, records: Records, lock: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ullage.stores.writer.OPEN_WAIT_S", 0.1)
+    monkeypatch.setattr("ullage.stores.sqlite.LOOK_UP_PAUSE_S", 0.0)
+    lock.execute("PRAGMA locking_mode = EXCLUSIVE")
+    lock.execute("BEGIN EXCLUSIVE")
+    store = open_sqlite()
+    store.put_session(records.session())
+    with pytest.raises(StoreError):
+        store.find_session("s1")
+    lock.close()
+    assert store.flush()
+    assert store.find_session("s1") == records.session()
+
+
+def test_whoever_asks_for_a_report_waits_for_the_lock(open_sqlite: Opening, waits_s: list[float]) -> None:
+    store = open_sqlite()
+    store.sessions()
+    store.calls()
+    assert waits_s == [5.0]
 
 
 def impatient(path: Path, now_ms: int) -> sqlite3.Connection:
@@ -540,6 +613,64 @@ def test_eight_processes_that_begin_a_file_at_once_lose_nothing(database: Path, 
     assert len(open_sqlite(keep_days=9**6).calls(limit=9999)) == 800
 
 
+def learn_many(database: Path, writer: int, number: int) -> None:
+    """Samples of a model of its own, and the same calls' samples as all the others."""
+    store = SqliteStore(database, clock_ms=lambda: 0)
+    for count in range(number):
+        store.put_sample(make_sample(f"{writer}-{count}", f"m{writer}", count))
+        store.put_sample(make_sample(f"shared-{count}", "shared", count, estimated=writer))
+        store.put_prefix(make_prefix(f"s{writer}", used_ms=count))
+        store.put_prefix(make_prefix("shared", used_ms=8 * count + writer))
+        if count % 20 == 0:
+            store.flush()
+    store.close(30)
+    assert store.problems() == ()
+
+
+def make_sample(name: str, model: str, created_ms: int, estimated: int = 100) -> SampleRecord:
+    return SampleRecord(
+        id=name,
+        created_ms=created_ms,
+        provider="p",
+        model=model,
+        estimator="wire-v1",
+        client="pi",
+        session="s1",
+        estimated=estimated,
+        input_fresh=110,
+        cache_read=0,
+        cache_write=0,
+    )
+
+
+def make_prefix(session: str, used_ms: int) -> PrefixRecord:
+    return PrefixRecord(
+        provider="p", model="m", session=session, used_ms=used_ms, ttl_ms=300_000, depth=1, chain="ab", tokens=1
+    )
+
+
+@forks
+def test_eight_processes_that_learn_into_one_file_lose_nothing_and_learn_nothing_twice(
+    database: Path, open_sqlite: Opening
+) -> None:
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=learn_many, args=(database, writer, 150)) for writer in range(8)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0] * 8
+    store = open_sqlite()
+    kept = {model: store.samples(provider, model, estimator) for provider, model, estimator in store.sample_keys()}
+    assert {model: len(samples) for model, samples in kept.items()} == {f"m{n}": 150 for n in range(8)} | {
+        "shared": 150
+    }
+    assert all(len({sample.id for sample in samples}) == 150 for samples in kept.values())
+    assert {prefix.session: prefix.used_ms for prefix in store.prefixes()} == {f"s{n}": 149 for n in range(8)} | {
+        "shared": 8 * 149 + 7
+    }
+
+
 @forks
 def test_eight_processes_that_find_a_damaged_file_move_it_aside_once(database: Path, open_sqlite: Opening) -> None:
     database.parent.mkdir()
@@ -602,6 +733,76 @@ def test_what_is_older_than_the_days_to_keep_is_removed(open_sqlite: Opening, re
     wait_until(lambda: len(store.sessions()) == 2)
     assert [call.id for call in store.calls()] == ["c0", "c29"]
     assert len(store.events()) == 2
+
+
+def test_samples_are_never_removed_for_their_age(open_sqlite: Opening, records: Records, clock: Clock) -> None:
+    """They cannot be had again: a model that comes back after a year is still known."""
+    store = open_sqlite(keep_days=1)
+    store.put_sample(records.sample())
+    store.put_call(records.call())
+    store.close()
+    clock.now_ms += 400 * DAY_MS
+    store = open_sqlite(keep_days=1)
+    wait_until(lambda: not store.calls())
+    assert store.samples("anthropic", "claude-x", "wire-v1") == [records.sample()]
+
+
+def test_prefixes_go_once_no_provider_holds_them(open_sqlite: Opening, records: Records, clock: Clock) -> None:
+    store = open_sqlite()
+    for age_h in (0, 5, 24, 27, 2000):
+        store.put_prefix(records.prefix(f"s{age_h}", used_ms=clock.now_ms - age_h * DAY_MS // 24))
+    store.close()
+    store = open_sqlite()
+    wait_until(lambda: len(store.prefixes()) == 3)
+    assert [prefix.session for prefix in store.prefixes()] == ["s0", "s5", "s24"]
+
+
+def put_samples(records: Records, numbers: range, **fields: Any) -> Rows:
+    writes = []
+    for number in numbers:
+        sample, payload = encode(records.sample(f"c{number:04}", created_ms=number, **fields))
+        values = (sample.id, sample.provider, sample.model, sample.estimator, sample.client, sample.created_ms)
+        writes.append(Write(PUT_SAMPLE, None, values, payload))
+    return gather(writes)
+
+
+def test_a_write_removes_at_most_32_samples_and_every_write_gets_further(
+    lock: sqlite3.Connection, records: Records
+) -> None:
+    """Planner specification, section 7.1."""
+
+    def count() -> int:
+        return int(lock.execute("SELECT count(*) FROM samples").fetchone()[0])
+
+    commit(lock, put_samples(records, range(300)))
+    assert count() == 300 - 32
+    for number in range(300, 305):
+        before = count()
+        commit(lock, put_samples(records, range(number, number + 1)))
+        assert count() == max(200, before + 1 - 32)
+    kept = [row[0] for row in lock.execute("SELECT created_ms FROM samples ORDER BY created_ms")]
+    assert kept == list(range(105, 305))
+
+
+def test_samples_that_were_too_many_for_their_writes_go_with_the_upkeep(
+    open_sqlite: Opening, records: Records, lock: sqlite3.Connection
+) -> None:
+    for model in ("claude-x", "claude-y"):
+        commit(lock, put_samples(records, range(900), model=model, estimator=f"{model}-v1"))
+    open_sqlite()
+    counting = "SELECT model, count(*), min(created_ms) FROM samples GROUP BY model ORDER BY model"
+    expected = [("claude-x", 200, 700), ("claude-y", 200, 700)]
+    wait_until(lambda: lock.execute(counting).fetchall() == expected)
+
+
+def test_a_refused_sample_does_not_take_its_group_along(open_sqlite: Opening, records: Records) -> None:
+    store = open_sqlite()
+    store.put_sample(records.sample("good"))
+    store.put_sample(records.sample("no name", model={}))
+    store.put_sample(records.sample("no number", created_ms=None))
+    assert store.flush()
+    assert [sample.id for sample in store.samples("anthropic", "claude-x", "wire-v1")] == ["good"]
+    assert store.problems() == ("2 records lost: SQLite refused their values.",)
 
 
 def test_pruning_goes_on_by_itself_while_the_store_is_open(

@@ -140,7 +140,11 @@ class PrefixRecord(Struct, frozen=True, kw_only=True):
 
 
 class Reader(Protocol):
-    """The reading half, safe to use from any thread. Every read raises `StoreError` when the database cannot be used."""
+    """The reading half, safe to use from any thread. Every read raises `StoreError` when the database cannot be used.
+
+    What is looked up while requests go by (`find_session`, `samples`, `sample_keys`, `prefixes`) is answered soon by a store that
+    is open for writing: while another process keeps everyone out of the database it fails (`store_busy`), others wait.
+    """
 
     def sessions(self, *, limit: int = 50) -> list[SessionRecord]:
         """Newest activity first."""

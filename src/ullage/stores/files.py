@@ -89,12 +89,15 @@ def open_for_writing(path: Path, now_ms: int) -> sqlite3.Connection:
     return connection
 
 
-def open_for_reading(path: Path) -> sqlite3.Connection:
-    """Opens the database without ever making or changing it. Raises `StoreError` only, `no_database` where there is none."""
+def open_for_reading(path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+    """Opens the database without ever making or changing it. Raises `StoreError` only, `no_database` where there is none.
+
+    This and every read waits for at most `busy_timeout_s` while another process keeps everyone out.
+    """
     try:
         if not path.is_file():
             raise _no_database(path)
-        connection = _open_read_only(path)
+        connection = _open_read_only(path, busy_timeout_s)
     except (sqlite3.Error, OSError) as error:
         raise explain(path, error) from error
     try:
@@ -149,14 +152,14 @@ def move_aside(path: Path, now_ms: int) -> Path | None:
     return target
 
 
-def _connect(database: str, *, uri: bool = False) -> sqlite3.Connection:
+def _connect(database: str, *, uri: bool = False, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
     # Each connection is used by one thread at a time; `close` may come from another one.
-    return sqlite3.connect(database, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, uri=uri)
+    return sqlite3.connect(database, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False, uri=uri)
 
 
-def _open_read_only(path: Path) -> sqlite3.Connection:
+def _open_read_only(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
     address = path.absolute().as_uri()
-    connection = _connect(f"{address}?mode=ro", uri=True)
+    connection = _connect(f"{address}?mode=ro", uri=True, busy_timeout_s=busy_timeout_s)
     try:
         connection.execute("PRAGMA schema_version").fetchone()
     except sqlite3.Error as error:
@@ -165,7 +168,7 @@ def _open_read_only(path: Path) -> sqlite3.Connection:
             raise
         # In a folder that cannot be written SQLite cannot make the shared index of a write-ahead log. With no log there
         # is no writer either, so the file may be read as if it never changed.
-        connection = _connect(f"{address}?mode=ro&immutable=1", uri=True)
+        connection = _connect(f"{address}?mode=ro&immutable=1", uri=True, busy_timeout_s=busy_timeout_s)
     return connection
 
 

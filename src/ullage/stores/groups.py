@@ -7,6 +7,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .encoding import pack
+from .upkeep import trim_samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,11 +74,14 @@ def gather(group: Sequence[Write]) -> Rows:
 def commit(connection: sqlite3.Connection, rows: Rows) -> int:
     """Writes all rows in one transaction, or none; how many SQLite refused for their values (those alone are left out).
 
-    Raises `sqlite3.Error` when the file cannot be written; the transaction is then undone.
+    Where samples are written, older ones of their keys make room in the same transaction. Raises `sqlite3.Error` when the file
+    cannot be written; the transaction is then undone.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
         refused = _write(connection, rows)
+        if not refused:  # else a key may be among what is refused; the next group makes the room
+            trim_samples(connection, dict.fromkeys(values[1:4] for values in rows.get(PUT_SAMPLE, {}).values()))
         connection.execute("COMMIT")
     except BaseException:
         _roll_back(connection)

@@ -9,6 +9,7 @@ from ullage.core.errors import StoreError
 
 from .base import SAMPLES_KEPT, CallRecord, EventRecord, PrefixRecord, SampleRecord, SessionRecord
 from .encoding import Record, decode, encode
+from .rollup import bound
 
 MEMORY_RECORDS = 2000
 """How many records of each kind are held at least. A call with its report takes some 10 kB: 20 to 25 MB in common use."""
@@ -42,7 +43,7 @@ class MemoryStore:
             self._sessions.put(record.id, (record.last_ms, ""), (), payload)
 
     def put_call(self, record: CallRecord) -> None:
-        record, payload = encode(record)
+        record, payload = bound(record)
         with self._lock:
             self._calls.put(record.id, (record.created_ms, ""), (record.session, record.kind), payload)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import threading
+import time
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 IDLE_CONNECTIONS = 4
 """Connections kept between reads; more are opened when more threads read at once."""
+
+BUSY = "store_busy"
+"""The code of the error that says that another process keeps everyone out."""
 
 LAST_CHARACTER = "\U0010ffff"
 
@@ -58,11 +62,25 @@ _PREFIXES = "SELECT record FROM prefixes WHERE used_ms >= ? ORDER BY used_ms DES
 
 
 class SqliteReader:
-    """The reading half of a store. `on_damage` is told when a read finds the file damaged."""
+    """The reading half of a store. `on_damage` is told when a read finds the file damaged.
 
-    def __init__(self, path: Path, *, on_damage: Callable[[], None] = lambda: None) -> None:
+    A read waits for at most `busy_timeout_s` while another process keeps everyone out. After a read that waited in vain, those
+    that come within `pause_s` fail at once.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        on_damage: Callable[[], None] = lambda: None,
+        busy_timeout_s: float = files.BUSY_TIMEOUT_S,
+        pause_s: float = 0.0,
+    ) -> None:
         self._path = path
         self._on_damage = on_damage
+        self._busy_timeout_s = busy_timeout_s
+        self._pause_s = pause_s
+        self._paused_until = 0.0
         self._lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
         self._identity: tuple[int, int] | None = None
@@ -123,13 +141,23 @@ class SqliteReader:
             ) from error
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:
-        with self._connection() as connection:
-            try:
-                return connection.execute(sql, values).fetchall()
-            except (sqlite3.Error, OverflowError, ValueError) as error:
-                if files.name_fault(error) == "damaged":
-                    self._on_damage()
-                raise files.explain(self._path, error) from error
+        if time.monotonic() < self._paused_until:
+            raise StoreError(f"The database {self._path} was locked by another process just now.", code=BUSY)
+        try:
+            with self._connection() as connection:
+                return self._fetch(connection, sql, values)
+        except StoreError as error:
+            if error.code == BUSY:
+                self._paused_until = time.monotonic() + self._pause_s
+            raise
+
+    def _fetch(self, connection: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> list[Any]:
+        try:
+            return connection.execute(sql, values).fetchall()
+        except (sqlite3.Error, OverflowError, ValueError) as error:
+            if files.name_fault(error) == "damaged":
+                self._on_damage()
+            raise files.explain(self._path, error) from error
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -143,7 +171,7 @@ class SqliteReader:
                 self._identity = identity
             connection = self._idle.pop() if self._idle else None
         if connection is None:
-            connection = files.open_for_reading(self._path)
+            connection = files.open_for_reading(self._path, busy_timeout_s=self._busy_timeout_s)
         try:
             yield connection
         finally:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from .rollup import completeness
+
 if TYPE_CHECKING:
     from .base import CallRecord, EventRecord, SessionRecord
 
@@ -29,15 +31,17 @@ def report_session(record: SessionRecord) -> dict[str, Any]:
         "provider": record.provider,
         "model": record.model,
         "project": record.project,
+        "targets": list(record.targets),
     }
 
 
 def report_call(record: CallRecord) -> dict[str, Any]:
     """The manifest of an observed call. Nothing was planned, so `status` is always `unchanged`; `http_status` is the answer's.
 
-    `context` is the report of what filled the window, `estimate` its sum, `expected` what the prompt was taken to be from the
-    session's last usage before the answer came, `awareness` what limits were drawn from, `usage` what the provider then
-    reported, `sample` what was learned from it, `cache` what was expected to be warm and what was.
+    `context` is the report of what filled the window, `completeness` says whether all of it was stored (planner.md 25.3).
+    `estimate` is its sum, `expected` what the prompt was taken to be from the session's last usage before the answer came,
+    `awareness` what limits were drawn from, `usage` what the provider then reported, `sample` what was learned from it, `cache`
+    what was expected to be warm and what was.
     """
     return {
         "id": record.id,
@@ -68,6 +72,7 @@ def report_call(record: CallRecord) -> dict[str, Any]:
         "cache": record.cache,
         "prefix_messages": record.prefix_messages,
         "context": record.breakdown,
+        "completeness": completeness(record),
         "warnings": list(record.warnings),
         "timings_ms": {"first_byte": record.first_byte_ms, "duration": record.duration_ms},
     }

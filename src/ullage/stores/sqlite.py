@@ -14,6 +14,7 @@ from .encoding import encode
 from .files import open_for_writing
 from .groups import PUT_CALL, PUT_EVENT, PUT_PREFIX, PUT_SAMPLE, PUT_SESSION, Write
 from .reader import SqliteReader
+from .rollup import bound
 from .writer import QUEUE_BYTES, QUEUE_RECORDS, Writer
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from .encoding import Record
 
 KEEP_DAYS = 90
+
+LOOK_UP_WAIT_S = 0.05
+LOOK_UP_PAUSE_S = 2.0
+"""A look-up is made while a request goes by: it waits briefly for a locked database, and the next ones stay out for a while, so
+that not every session that comes costs another wait. Its answer is wanted, not needed."""
 
 
 class SqliteStore:
@@ -58,6 +64,9 @@ class SqliteStore:
         )
         self._writer = self._make_writer()
         self._reader = SqliteReader(path, on_damage=self._writer.suspect)
+        self._look_up = SqliteReader(
+            path, on_damage=self._writer.suspect, busy_timeout_s=LOOK_UP_WAIT_S, pause_s=LOOK_UP_PAUSE_S
+        )
         self._inherited: tuple[object, ...] = ()
         self._writer.start()
         if hasattr(os, "register_at_fork"):
@@ -69,7 +78,7 @@ class SqliteStore:
             self._writer.put(Write(PUT_SESSION, record.id, (record.id, record.last_ms), payload))
 
     def put_call(self, record: CallRecord) -> None:
-        if encoded := self._encode(record):
+        if encoded := self._encode(record, bound):
             record, payload = encoded
             values = (record.id, record.session, record.kind, record.created_ms)
             self._writer.put(Write(PUT_CALL, record.id, values, payload))
@@ -98,7 +107,7 @@ class SqliteStore:
         return self._reader.sessions(limit=limit)
 
     def find_session(self, session_id: str) -> SessionRecord | None:
-        return self._reader.find_session(session_id)
+        return self._look_up.find_session(session_id)
 
     def session_ids(self, prefix: str, *, limit: int = 10) -> list[str]:
         return self._reader.session_ids(prefix, limit=limit)
@@ -118,24 +127,27 @@ class SqliteStore:
     def samples(
         self, provider: str, model: str, estimator: str, *, client: str | None = None, limit: int = SAMPLES_KEPT
     ) -> list[SampleRecord]:
-        return self._reader.samples(provider, model, estimator, client=client, limit=limit)
+        return self._look_up.samples(provider, model, estimator, client=client, limit=limit)
 
     def sample_keys(self) -> list[tuple[str, str, str]]:
-        return self._reader.sample_keys()
+        return self._look_up.sample_keys()
 
     def prefixes(self, *, since_ms: int = 0, limit: int = 500) -> list[PrefixRecord]:
-        return self._reader.prefixes(since_ms=since_ms, limit=limit)
+        return self._look_up.prefixes(since_ms=since_ms, limit=limit)
 
     def problems(self) -> tuple[str, ...]:
         return self._writer.problems()
 
     def close(self, timeout_s: float = 5.0) -> None:
         self._reader.close()
+        self._look_up.close()
         self._writer.close(timeout_s)
 
-    def _encode(self, record: Record) -> tuple[Record, bytes] | None:
+    def _encode(
+        self, record: Record, encode_one: Callable[[Record], tuple[Record, bytes]] = encode
+    ) -> tuple[Record, bytes] | None:
         try:
-            return encode(record)
+            return encode_one(record)
         except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
             self._writer.lose("they could not be encoded")
             return None
@@ -146,9 +158,10 @@ class SqliteStore:
         A lock may have been held by a thread that the child does not have, in our code or inside SQLite, so nothing inherited is
         used. It is kept all the same: freeing a connection would close it, and with it the parent's files.
         """
-        self._inherited = (self._writer, self._reader)
+        self._inherited = (self._writer, self._reader, self._look_up)
         self._writer = self._make_writer()
         self._reader = SqliteReader(self.path)
+        self._look_up = SqliteReader(self.path)
         self.close(0)
 
 

@@ -295,7 +295,7 @@ class Writer:
     def _prune(self) -> bool:
         """Removes one portion; true when nothing was left to remove."""
         connection = self._ready_connection()
-        if prune_portion(connection, self._clock_ms() - self._keep_ms):
+        if prune_portion(connection, self._clock_ms(), self._keep_ms):
             return False
         if size_bytes(connection) >= LARGE_BYTES:
             self._note(f"The database {self._path} is larger than 1 GiB: lower store.keep_days.")
