@@ -1,5 +1,9 @@
-"""What is learned from usage: samples accepted or refused, and the law that they draw away from the family's prior."""
+"""What is learned from usage: samples accepted or refused, the ratio and the law that they yield, and what follows from them."""
 
+from .auto_tune import AutoTune, TuneStatus, tune
+from .cache_shares import CacheShares, share_cache
+from .conversion import IDENTITY, Conversion, convert_growth, convert_ratio
+from .drift import Drift, DriftCode, Severity, find_drift
 from .growth import (
     METHOD,
     TUNING,
@@ -16,26 +20,61 @@ from .growth import (
     take_pairs,
 )
 from .keys import Key
+from .ratio import RATIO_METHOD, Bounds, Calibration, Sample, calibrate, newest
+from .refusals import Refusal, refuse
+from .report import (
+    report_auto_tune,
+    report_cache_shares,
+    report_calibration,
+    report_conversion,
+    report_drift,
+)
 from .samples import Addition, Replay, Trap, addition_after, dropped_reasoning
 
 __all__ = [
+    "IDENTITY",
     "METHOD",
+    "RATIO_METHOD",
     "TUNING",
     "Addition",
+    "AutoTune",
+    "Bounds",
+    "CacheShares",
+    "Calibration",
+    "Conversion",
+    "Drift",
+    "DriftCode",
     "Expectation",
     "GrowthState",
     "Key",
     "Law",
     "Pair",
+    "Refusal",
     "Replay",
+    "Sample",
+    "Severity",
     "Trap",
+    "TuneStatus",
     "Tuning",
     "addition_after",
+    "calibrate",
+    "convert_growth",
+    "convert_ratio",
     "dropped_reasoning",
     "expect",
+    "find_drift",
     "find_trap",
     "learn",
+    "newest",
     "pair_of",
+    "refuse",
+    "report_auto_tune",
+    "report_cache_shares",
+    "report_calibration",
+    "report_conversion",
+    "report_drift",
+    "share_cache",
     "start_growth",
     "take_pairs",
+    "tune",
 ]
