@@ -1,0 +1,183 @@
+"""What is known of a target at one moment: its profile, what usage taught, and the limits drawn from both.
+
+One pure function for everybody: the engine calls it for a request, `ullage model` for a person who asks. The report is the
+`modelAwareness` part of a manifest (planner specification, section 25.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from ullage.core.calibration import (
+    IDENTITY,
+    AutoTune,
+    Bounds,
+    CacheShares,
+    Calibration,
+    Conversion,
+    Drift,
+    calibrate,
+    convert_ratio,
+    find_drift,
+    report_auto_tune,
+    report_cache_shares,
+    report_calibration,
+    report_conversion,
+    report_drift,
+    share_cache,
+    tune,
+)
+from ullage.core.profiles import ModelProfile
+
+from .budget import Budget, Limits, draw_budget
+from .categories import Adaptive, Overrides, resolve_categories
+from .report import report_adaptive, report_budget
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ullage.core.calibration import Sample
+
+Method = Literal["ratio-v1", "growth-v1"]
+
+_SET_BUDGETS = ("recent_tail_tokens", "max_retrieved_history_tokens", "max_project_tokens")
+"""Fields of a profile that overrides alone fill; `adaptive` reports them."""
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """What the settings say of learning and limits. `enabled` off: no overrides, nothing learned, raw caps for history and
+    project (planner specification, section 3.2)."""
+
+    limits: Limits = Limits()
+    bounds: Bounds = Bounds()
+    enabled: bool = True
+    method: Method = "ratio-v1"
+    auto_tune: bool = False
+
+
+class Anchored(Struct, frozen=True, kw_only=True):
+    """What `growth-v1` makes of a local estimate: learned from so many `pairs` of calls, and anchored on the last usage."""
+
+    conversion: Conversion = IDENTITY
+    pairs: int = 0
+
+
+class Awareness(Struct, frozen=True, kw_only=True):
+    """All that limits are drawn from, and the limits. Without a known window there is no `budget` and nothing `adaptive`.
+
+    `conversion` is the one that was applied; `anchored` is what `growth-v1` had to offer, where it was asked.
+    """
+
+    profile: ModelProfile
+    policy: Policy
+    calibration: Calibration
+    conversion: Conversion
+    anchored: Anchored | None
+    budget: Budget | None
+    adaptive: Adaptive | None
+    drift: Drift | None
+    auto_tune: AutoTune
+    cache_shares: CacheShares
+
+
+def become_aware(
+    profile: ModelProfile,
+    samples: Sequence[Sample],
+    policy: Policy,
+    *,
+    now_ms: int | None = None,
+    anchored: Anchored | None = None,
+) -> Awareness:
+    """Draws the limits of a target.
+
+    `samples` are those of the profile's provider, model and estimator, in any order; `profile` was resolved with the same
+    `enabled`. `anchored` is given for `growth-v1`: a request without an anchor has nothing to convert by, so one token is one.
+    """
+    enabled, bounds = policy.enabled, policy.bounds
+    calibration = calibrate(samples, bounds, enabled=enabled, now_ms=now_ms)
+    if policy.method == "ratio-v1":
+        conversion, ratio = convert_ratio(calibration), calibration.applied_ratio
+    else:
+        anchored = anchored if anchored is not None and enabled else Anchored()
+        conversion, ratio = anchored.conversion, anchored.conversion.slope
+    budget = _budget(profile, policy, conversion)
+    auto_tune = tune(
+        calibration,
+        enabled=enabled and policy.auto_tune,
+        target=budget.nominal_preferred if budget is not None else 0,
+    )
+    return Awareness(
+        profile=profile,
+        policy=policy,
+        calibration=calibration,
+        conversion=conversion,
+        anchored=anchored,
+        budget=budget,
+        adaptive=_adaptive(profile, policy, budget, ratio=ratio, factor=auto_tune.factor),
+        drift=find_drift(calibration, bounds, enabled=enabled),
+        auto_tune=auto_tune,
+        cache_shares=share_cache(samples, bounds),
+    )
+
+
+def report_awareness(awareness: Awareness, switch: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The awareness as plain JSON for records and screens: numbers and names, never content. `switch` is passed through."""
+    calibration = report_calibration(
+        awareness.calibration,
+        awareness.policy.bounds,
+        method=awareness.policy.method,
+        estimator=awareness.profile.token_estimator,
+    )
+    if awareness.anchored is not None:
+        calibration |= report_conversion(awareness.anchored.conversion, pairs=awareness.anchored.pairs)
+    return {
+        "profile": report_profile(awareness.profile),
+        "calibration": calibration,
+        "budget": report_budget(awareness.budget) if awareness.budget is not None else None,
+        "adaptive": report_adaptive(awareness.adaptive) if awareness.adaptive is not None else None,
+        "drift": report_drift(awareness.drift),
+        "auto_tune": report_auto_tune(awareness.auto_tune),
+        "cache_shares": report_cache_shares(awareness.cache_shares),
+        "switch": dict(switch) if switch is not None else None,
+    }
+
+
+def report_profile(profile: ModelProfile) -> dict[str, Any]:
+    """The profile with where each field comes from; budgets that were set by hand are reported with the others, resolved."""
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(profile))
+    return {name: value for name, value in plain.items() if name not in _SET_BUDGETS}
+
+
+def _budget(profile: ModelProfile, policy: Policy, conversion: Conversion) -> Budget | None:
+    if profile.context_window is None:
+        return None
+    return draw_budget(
+        window=profile.context_window,
+        max_output=profile.max_output_tokens,
+        safety_margin=profile.safety_margin_tokens,
+        limits=policy.limits,
+        conversion=conversion,
+    )
+
+
+def _adaptive(
+    profile: ModelProfile, policy: Policy, budget: Budget | None, *, ratio: float, factor: float
+) -> Adaptive | None:
+    if budget is None:
+        return None
+    return resolve_categories(
+        window=budget.context_window,
+        limits=policy.limits,
+        overrides=Overrides(
+            recent_tail_tokens=profile.recent_tail_tokens,
+            max_retrieved_history_tokens=profile.max_retrieved_history_tokens,
+            max_project_tokens=profile.max_project_tokens,
+        ),
+        ratio=ratio,
+        factor=factor,
+        room=budget.active,
+        enabled=policy.enabled,
+    )
