@@ -3,6 +3,7 @@
 from .auto_tune import AutoTune, TuneStatus, tune
 from .cache_shares import CacheShares, share_cache
 from .conversion import IDENTITY, Conversion, convert_growth, convert_ratio
+from .course import Step, Verdict, follow_ratio
 from .drift import Drift, DriftCode, Severity, find_drift
 from .growth import (
     METHOD,
@@ -53,9 +54,11 @@ __all__ = [
     "Replay",
     "Sample",
     "Severity",
+    "Step",
     "Trap",
     "TuneStatus",
     "Tuning",
+    "Verdict",
     "addition_after",
     "calibrate",
     "convert_growth",
@@ -64,6 +67,7 @@ __all__ = [
     "expect",
     "find_drift",
     "find_trap",
+    "follow_ratio",
     "learn",
     "newest",
     "pair_of",

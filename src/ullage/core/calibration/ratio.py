@@ -133,6 +133,14 @@ def calibrate(
     )
 
 
+def find_accepted(samples: Iterable[Sample], bounds: Bounds) -> tuple[float, float] | None:
+    """The smallest and the largest ratio among the newest samples that is accepted: what lies between them is, too. `None` where
+    nothing is."""
+    valid = [sample for sample in newest(samples, bounds.window) if is_valid(sample)]
+    accepted = _accepted(_bounded(valid, bounds))
+    return (accepted[0][0], accepted[-1][0]) if accepted else None
+
+
 def _age(sample: Sample) -> tuple[int, str]:
     return sample.created_ms, sample.id
 
