@@ -9,11 +9,13 @@ from msgspec import Struct
 
 from ullage.core.calibration import METHOD
 
+from .calibrated import BAR, judged_after, spreads, summarize
 from .methods import FITTED, METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from .calibrated import CalibratedFile, Spread
     from .scores import Scores
     from .transcripts import Evaluation, Transcript
 
@@ -141,6 +143,39 @@ def miss_table(evaluation: Evaluation) -> Table:
     return Table(header=("trap", "calls", "MAE", "median", "bias", "share of the error"), rows=tuple(rows))
 
 
+def calibrated_table(files: Sequence[CalibratedFile], after: int) -> Table:
+    """Every file: raw and calibrated estimates of whole requests behind so many calls, by the median and the ninth decile of
+    their relative errors."""
+    judged = [(file, judgement, spreads(judgement)) for file, judgement in judged_after(files, after)]
+    methods = list(dict.fromkeys(method for _, _, found in judged for method in found))
+    rows = [
+        (
+            _shortened(Path(file.path).name, 36),
+            file.client,
+            str(judgement.calls),
+            *(_spread(found.get(method)) for method in methods),
+        )
+        for file, judgement, found in judged
+    ]
+    return Table(header=("file", "client", "calls", *methods), rows=tuple(rows), texts=2)
+
+
+def calibrated_summary(files: Sequence[CalibratedFile]) -> Table:
+    """Every method over all files, behind fewer and behind more calls."""
+    rows = [
+        (
+            one.method,
+            str(one.after),
+            f"{one.within} of {one.files}",
+            _percent(one.median),
+            _percent(one.worst),
+        )
+        for one in summarize(files)
+    ]
+    header = ("method", "calls before", f"files within {BAR:.0%}", "median of the files", "worst file")
+    return Table(header=header, rows=tuple(rows))
+
+
 def law_table(evaluation: Evaluation) -> Table:
     """What was learned for each provider, model and client."""
     rows = [
@@ -176,6 +211,10 @@ def _percent_of(scores: Scores | None) -> str:
 
 def _percent(share: float) -> str:
     return f"{share:.3%}" if share < 0.01 else f"{share:.1%}"
+
+
+def _spread(spread: Spread | None) -> str:
+    return _MISSING if spread is None else f"{_percent(spread.median)} / {_percent(spread.p90)}"
 
 
 def _share(share: float | None) -> str:

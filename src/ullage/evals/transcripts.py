@@ -1,8 +1,9 @@
 """`ullage eval transcripts`: how far estimates are from the prompts that recorded sessions report.
 
-Two questions over the same calls (accounting specification, sections 16.1 and 24). How well does an estimator follow a whole
-conversation, given one constant for what the file does not hold? And how well is the next prompt known before it is sent, from
-what was reported up to then?
+Three questions over the same calls (accounting specification, sections 16.1 and 24; planner specification, section 7). How well
+does an estimator follow a whole conversation, given one constant for what the file does not hold? How well is the next prompt
+known before it is sent, from what was reported up to then? And how well does one ratio, learned from the calls before, mend an
+estimate of the whole?
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from msgspec import Struct
 from ullage.core.calibration import METHOD
 from ullage.core.errors import SessionError
 
+from .calibrated import CalibratedFile, Weighed, judge_file
 from .files import Skipped
 from .methods import (
     ANCHORED,
@@ -33,7 +35,7 @@ from .recordings import Identity, Recording, read_recording
 from .scores import Miss, Scores, score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from ullage.core.calibration import GrowthState, Key
@@ -104,7 +106,7 @@ class Evaluation(Struct, frozen=True, kw_only=True):
 
     `pooled` has the scores of every method over the judged calls of each client and of all; `intervals` and `misses` (by the trap
     that a call turned out to be, or "none") belong to growth-v1. `unscored` counts calls that no estimate from the last usage was
-    judged on, by reason.
+    judged on, by reason. `calibrated` has the files of which calibrated estimates were judged, `uncalibrated` the others.
     """
 
     transcripts: tuple[Transcript, ...]
@@ -114,6 +116,8 @@ class Evaluation(Struct, frozen=True, kw_only=True):
     misses: dict[str, Scores]
     unscored: dict[str, int]
     laws: tuple[Learned, ...]
+    calibrated: tuple[CalibratedFile, ...]
+    uncalibrated: tuple[Skipped, ...]
     skipped: tuple[Skipped, ...]
 
 
@@ -166,6 +170,10 @@ def _evaluated(recordings: Sequence[Recording], min_calls: int, skipped: tuple[S
             unscored.update(call.unscored for call in calls if call.unscored is not None)
             judged |= {place: learnings[METHOD].judged[place] for place in places if place in learnings[METHOD].judged}
             transcripts.append(_transcript(recording, identity, calls, misses))
+    files = [
+        judge_file(recording.path, recording.client, list(_weighed(number, recording, learnings[f"{METHOD}-fresh"])))
+        for number, recording in enumerate(recordings)
+    ]
     return Evaluation(
         transcripts=tuple(transcripts),
         summary=_summary([transcript for transcript in transcripts if not transcript.mixed]),
@@ -174,8 +182,23 @@ def _evaluated(recordings: Sequence[Recording], min_calls: int, skipped: tuple[S
         misses=_by_trap(recordings, judged),
         unscored=dict(sorted(unscored.items())),
         laws=tuple(_learned(key, state) for (key, _), state in sorted(learnings[METHOD].states.items(), key=_by_key)),
+        calibrated=tuple(file for file in files if isinstance(file, CalibratedFile)),
+        uncalibrated=tuple(file for file in files if isinstance(file, Skipped)),
         skipped=skipped,
     )
+
+
+def _weighed(number: int, recording: Recording, growth: Learning) -> Iterator[Weighed]:
+    for index, call in enumerate(recording.calls):
+        judged = growth.judged.get(Place(number, index))
+        yield Weighed(
+            provider=call.identity.provider,
+            model=call.identity.model,
+            prompt=call.prompt,
+            raw=call.raw,
+            grown=judged.tokens if judged is not None else None,
+            lossy=call.lossy,
+        )
 
 
 def _by_key(entry: tuple[tuple[Key, str], GrowthState]) -> tuple[Key, str]:
