@@ -42,6 +42,17 @@ def test_without_samples_the_limits_are_the_nominal_ones() -> None:
     assert (aware.calibration.applied_ratio, aware.auto_tune.status, aware.drift) == (1.0, "disabled", None)
 
 
+@pytest.mark.parametrize(("most", "hard"), [(272_000, 264_000), (390_000, 359_232), (1_000, 334)])
+def test_a_provider_that_takes_less_input_than_the_window_holds_sets_the_hard_limit(most: int, hard: int) -> None:
+    """400,000 of window, 128,000 of output: 0.9 of the window is more than 272,000 of input."""
+    facts = ModelFacts(context_window=400_000, max_input_tokens=most, max_output_tokens=128_000)
+    profile = msgspec.structs.replace(profile_of(facts), max_input_tokens=most)
+    aware = become_aware(profile, [], Policy())
+    assert aware.budget is not None
+    assert aware.budget.hard == hard
+    assert aware.budget.preferred <= hard
+
+
 def test_a_learned_ratio_divides_the_limits() -> None:
     """Section 4.2: 128,000 / 16,384 / 1.25."""
     aware = become_aware(profile_of(MINI), samples_of(5_000, 10_000, 20_000, ratio=1.25), Policy())
@@ -165,23 +176,24 @@ WINDOWS = st.one_of(st.none(), st.integers(1, 10_000_000))
 OUTPUTS = st.one_of(st.none(), st.integers(1, 10_000_000))
 
 
-@given(figures=st.lists(FIGURES, max_size=40), window=WINDOWS, output=OUTPUTS, tuned=st.booleans())
+@given(figures=st.lists(FIGURES, max_size=40), window=WINDOWS, output=OUTPUTS, most=OUTPUTS, tuned=st.booleans())
 def test_whatever_was_seen_the_limits_stay_within_the_window_and_above_nothing(
-    figures: list[tuple[int, int]], window: int | None, output: int | None, tuned: bool
+    figures: list[tuple[int, int]], window: int | None, output: int | None, most: int | None, tuned: bool
 ) -> None:
     samples = [
         Sample(id=str(index), created_ms=index, estimated=estimated, input_fresh=prompt)
         for index, (estimated, prompt) in enumerate(figures)
     ]
     facts = ModelFacts(context_window=window, max_output_tokens=output)
-    aware = become_aware(profile_of(facts), samples, Policy(auto_tune=tuned))
+    profile = msgspec.structs.replace(profile_of(facts), max_input_tokens=most)
+    aware = become_aware(profile, samples, Policy(auto_tune=tuned))
     assert 0.5 <= aware.calibration.applied_ratio <= 2.0
     if window is None:
         assert aware.budget is None
         return
     assert aware.budget is not None
     assert aware.adaptive is not None
-    assert 1 <= aware.budget.preferred <= aware.budget.hard <= aware.budget.nominal_hard <= window
+    assert 1 <= aware.budget.preferred <= aware.budget.hard <= aware.budget.nominal_hard <= min(window, most or window)
     assert aware.budget.soft <= aware.budget.hard
     for category in (aware.adaptive.recent_tail, aware.adaptive.history, aware.adaptive.project):
         assert category.resolved <= aware.budget.active

@@ -156,6 +156,7 @@ def _budget(profile: ModelProfile, policy: Policy, conversion: Conversion) -> Bu
         return None
     return draw_budget(
         window=profile.context_window,
+        max_input=profile.max_input_tokens,
         max_output=profile.max_output_tokens,
         safety_margin=profile.safety_margin_tokens,
         limits=policy.limits,
