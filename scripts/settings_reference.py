@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from generated import settle
 
-from ullage.settings import TABLES, Setting, catalog, record_settings, sections
+from ullage.settings import ORDERS, TABLES, Setting, catalog, header_of, record_settings, sections
 
 if TYPE_CHECKING:
     import msgspec
@@ -20,8 +20,9 @@ A setting is looked for in five places; a later one wins:
 1. the default below;
 2. the user's file, `$XDG_CONFIG_HOME/ullage/config.toml` (mostly `~/.config/ullage/config.toml`), or `--config FILE`;
 3. the project's file, `.ullage.toml` in the working folder or the nearest folder above it. It may make ullage more careful and
-   say how to count, and nothing else: of all settings it may set `mode`, `accounting.number_style`, `accounting.defaults` and the
-   tables of `accounting` below;
+   say how to count, and nothing else: of all settings it may set `mode`, `accounting.number_style`, `accounting.defaults` and
+   the tables of `accounting` below; and it may lower, never raise, the three ratios and three budgets of `planning` and the
+   budgets in `models.overrides`;
 4. the environment variable;
 5. a flag of the command.
 
@@ -29,6 +30,10 @@ A setting is looked for in five places; a later one wins:
 with its file and line and what was probably meant; `ullage config check` lists them. The daemon does not start with a wrong
 `server.host`, `data_dir`, `store.url` or upstream, nor with a user's file that it cannot read: the default in its place would
 send traffic or records elsewhere than asked. `ullage config schema` prints a JSON Schema for editors.
+
+Some values must stand in an order. A place that breaks one is not heard on any of its keys, and what held before stays:
+
+ORDERS
 
 An upstream is the root of a provider. A trailing `/v1` or `/v1beta` is taken off. A credential goes to the upstream of the
 dialect it came in by and to no other.
@@ -38,14 +43,23 @@ dialect it came in by and to no other.
 TABLES_INTRODUCTION = """
 ## Tables
 
-These have names of your own, or are lists, so no variable sets them. Members of the same name in the project's file replace those
-of the user's file; its rules come after the user's. How they are used is told in [how to count by denominators of your
-own](../how-to/denominators.md).
+These have names of your own, or are lists, so no variable sets them. Members of the same name in the project's file replace
+those of the user's file; its rules come after the user's. How those of `accounting` are used is told in [how to count by
+denominators of your own](../how-to/denominators.md).
+
+An override of a model stands under `"*"`, `"provider/*"` or `"provider/model"`, in quotes. The provider is the part before the
+first slash; a model may have more of them. What they say is merged field by field, in this order. Of one entry, an answer
+(`max_output_tokens`) that is longer than its window drops both.
+
+A project's override may hold `recent_tail_tokens`, `max_retrieved_history_tokens` and `max_project_tokens` alone, at most what
+these models have without it: what your own overrides say, else the lower of `planning`'s cap and the automatic budget of their
+window (of the smallest windows, where your overrides give none). It is laid over your entry of the same name, the rest of which
+holds.
 """
 
 
 def main() -> int:
-    parts = [INTRODUCTION.strip()]
+    parts = [INTRODUCTION.strip().replace("ORDERS", "\n".join(f"- `{order}`" for order in ORDERS))]
     for section, meaning in sections().items():
         rows = [row(setting) for setting in catalog().values() if setting.section == section]
         heading = f"## `[{section}]`\n\n{meaning}" if section else f"## Top level\n\n{meaning}"
@@ -56,13 +70,14 @@ def main() -> int:
 
 
 def table(name: str, record: type[msgspec.Struct]) -> str:
-    header = f"[[{name}]]" if name.endswith("rules") else f"[{name}.NAME]"
     meaning = " ".join((record.__doc__ or "").split())
     rows = (
         f"| `{setting.key}` | {setting.allowed} | {setting.meaning} |".replace("a table, a list or a value", "anything")
         for setting in record_settings(record)
     )
-    return "\n".join([f"### `{header}`", "", meaning, "", "| key | must be | meaning |", "|---|---|---|", *rows])
+    return "\n".join(
+        [f"### `{header_of(name)}`", "", meaning, "", "| key | must be | meaning |", "|---|---|---|", *rows]
+    )
 
 
 def row(setting: Setting) -> str:

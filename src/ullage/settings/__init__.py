@@ -2,10 +2,11 @@
 
 from .catalog import Setting, catalog, record_settings, sections
 from .load import Loaded, check_file, debug_wanted, environment, load_file, load_settings
+from .orders import ORDERS
 from .paths import Paths
 from .provenance import Problem, Source
 from .records import AccountingSettings, ServerSettings, Settings, StoreSettings, UpstreamSettings
-from .tables import TABLES
+from .tables import TABLES, header_of
 from .upstreams import (
     DEFAULT_UPSTREAMS,
     is_loopback,
@@ -17,6 +18,7 @@ from .upstreams import (
 
 __all__ = [
     "DEFAULT_UPSTREAMS",
+    "ORDERS",
     "TABLES",
     "AccountingSettings",
     "Loaded",
@@ -32,6 +34,7 @@ __all__ = [
     "check_file",
     "debug_wanted",
     "environment",
+    "header_of",
     "is_loopback",
     "is_own_address",
     "load_file",

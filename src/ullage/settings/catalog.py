@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Annotated, Any, Literal, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Struct, inspect
@@ -160,11 +161,13 @@ def meaning_of(kind: inspect.Type) -> str:
 
 
 def choices_of(annotation: Any) -> str:
-    """The values of a `Literal` in the order they were declared, which `msgspec.inspect` loses; empty for another type."""
+    """The values of a `Literal`, or of one that may be left out, in the order they were declared, which `msgspec.inspect` loses;
+    empty for another type."""
     bare = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
-    if get_origin(bare) is not Literal:
+    alternatives = get_args(bare) if get_origin(bare) in (Union, UnionType) else (bare,)
+    values = [value for one in alternatives if get_origin(one) is Literal for value in get_args(one)]
+    if not values:
         return ""
-    values = get_args(bare)
     return ("one of " if len(values) > 1 else "") + ", ".join(values)
 
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 from ullage.core.errors import SettingsError
 
 from .catalog import UPSTREAMS, Setting, catalog, convert, example_of, sections, shown, variables
+from .orders import drop_disorder
 from .paths import absolute_folder
 from .provenance import Choice, Problem, ProblemCode
 from .tables import TABLES, judge_tables, split
 from .upstreams import SHORT_NAMES, is_loopback
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from .layers import Entry, Layer
@@ -20,6 +22,17 @@ if TYPE_CHECKING:
 # A project belongs to whoever wrote it, so its file may make ullage more careful, and say how to count what it shows.
 PROJECT_KEYS = frozenset({"mode", "accounting.number_style"})
 PROJECT_SECTIONS = ("accounting.defaults",)
+PROJECT_LOWERS = frozenset(
+    {
+        "planning.target_fill_ratio",
+        "planning.soft_limit_ratio",
+        "planning.hard_limit_ratio",
+        "planning.recent_tail_tokens",
+        "planning.max_retrieved_history_tokens",
+        "planning.max_project_tokens",
+    }
+)
+"""What it may lower, and never raise."""
 
 # Settings whose default is no safe stand-in for a value that cannot be used: see `Problem.blocking`.
 NO_STAND_IN = ("data_dir", "server.host", "store.url", f"{UPSTREAMS}.")
@@ -39,14 +52,14 @@ class EntryError(Exception):
         self.hint = hint
 
 
-def judge(layer: Layer, *, home: Path) -> tuple[dict[str, Choice], list[Problem]]:
-    """What the layer sets, upstreams by dialect, and what is wrong with the rest of it."""
+def judge(layer: Layer, *, home: Path, below: Mapping[str, Choice]) -> tuple[dict[str, Choice], list[Problem]]:
+    """What the layer sets, upstreams by dialect, and what is wrong with the rest of it. `below` is what earlier ones have set."""
     chosen: dict[str, Choice] = {}
     problems: list[Problem] = []
     tabled, entries = split(layer.entries)
     for entry in entries:
         try:
-            value = usable(entry, home)
+            value = usable(entry, home, below)
         except EntryError as refused:
             problems.append(
                 Problem(
@@ -60,7 +73,8 @@ def judge(layer: Layer, *, home: Path) -> tuple[dict[str, Choice], list[Problem]
             )
         else:
             chosen[entry.key] = Choice(value, entry.source)
-    items, refusals = judge_tables(tabled, layer.kind)
+    problems += drop_disorder(chosen, below)
+    items, refusals = judge_tables(tabled, layer.kind, below)
     return spell_out(chosen) | items, problems + refusals
 
 
@@ -74,7 +88,7 @@ def spell_out(chosen: dict[str, Choice]) -> dict[str, Choice]:
     return spelled
 
 
-def usable(entry: Entry, home: Path) -> Any:
+def usable(entry: Entry, home: Path, below: Mapping[str, Choice]) -> Any:
     """The entry's value in its setting's type. Raises `EntryError`."""
     setting = catalog().get(entry.key)
     if setting is None:
@@ -84,13 +98,26 @@ def usable(entry: Entry, home: Path) -> Any:
             "not_allowed", f"A project file may not set {entry.key}.", "It belongs in the user's own file."
         )
     value = converted(setting, entry)
+    if entry.source.kind == "project" and entry.key in PROJECT_LOWERS:
+        check_is_lower(setting, value, below)
     if entry.key == "data_dir" and value:
         return str(absolute_folder(value, home=home, base=entry.base))
     return loopback(value) if entry.key == "server.host" else value
 
 
 def may_be_the_projects(setting: Setting) -> bool:
-    return setting.key in PROJECT_KEYS or setting.section in PROJECT_SECTIONS
+    return setting.key in PROJECT_KEYS | PROJECT_LOWERS or setting.section in PROJECT_SECTIONS
+
+
+def check_is_lower(setting: Setting, value: Any, below: Mapping[str, Choice]) -> None:
+    """Raises `EntryError` for a value above the one that holds without the project."""
+    most = below[setting.key].value if setting.key in below else setting.default
+    if value > most:
+        raise EntryError(
+            "not_allowed",
+            f"A project file may only lower {setting.key}, here to {shown(most)} or less.",
+            "It belongs in the user's own file.",
+        )
 
 
 def loopback(host: str) -> str:

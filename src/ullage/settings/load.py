@@ -104,7 +104,7 @@ def resolve(layers: Iterable[Layer], paths: Paths) -> Loaded:
     chosen: dict[str, Choice] = {}
     problems: list[Problem] = []
     for layer in layers:
-        accepted, refused = judge(layer, home=paths.home)
+        accepted, refused = judge(layer, home=paths.home, below=chosen)
         chosen |= accepted
         problems += (*layer.problems, *refused)
     chosen = renumbered(chosen)

@@ -1,4 +1,5 @@
-"""Tables whose names are the user's own: `[accounting.profiles.NAME]`, `[accounting.tool_shapes.NAME]`, `[[accounting.rules]]`.
+"""Tables whose names are the user's own: `[accounting.profiles.NAME]`, `[accounting.tool_shapes.NAME]`, `[[accounting.rules]]`,
+`[models.overrides."PROVIDER/MODEL"]`.
 
 Named members of a later file replace those of an earlier one, rules are appended. Each value is judged alone, as everywhere; but
 a rule of which nobody knows whom it is for is not used.
@@ -14,18 +15,25 @@ import msgspec
 from msgspec import Struct
 
 from ullage.core.profiles.heuristics import Profile, Rule, ToolShape, is_understood
+from ullage.core.profiles.overrides import ModelOverride
 
 from .catalog import Setting, convert, example_of, record_settings
+from .overrides import HOW_TO_NAME, OVERRIDES, drop_contradictions, find_key_problem, narrow, refuse_to_project
 from .provenance import Choice, Problem, ProblemCode, Source, SourceKind
 from .toml_file import KeyPath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .layers import Entry
 
 PROFILES, TOOL_SHAPES, RULES = "accounting.profiles", "accounting.tool_shapes", "accounting.rules"
-TABLES: dict[str, type[Struct]] = {PROFILES: Profile, TOOL_SHAPES: ToolShape, RULES: Rule}
+TABLES: dict[str, type[Struct]] = {
+    PROFILES: Profile,
+    TOOL_SHAPES: ToolShape,
+    RULES: Rule,
+    OVERRIDES: ModelOverride,
+}
 """The record of one member of each table."""
 
 _TEMPLATE = "template"
@@ -48,26 +56,27 @@ def split(entries: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
     return tabled, [entry for entry in entries if _table_of(entry) is None]
 
 
-def judge_tables(entries: Sequence[Entry], kind: SourceKind) -> tuple[dict[str, Choice], list[Problem]]:
-    """The members that one layer sets, as plain data under `TABLE.NAME` or `accounting.rules[KIND:PLACE]`, and what is wrong."""
-    members: dict[str, Choice] = {}
-    problems: list[Problem] = []
-    unsure: set[str] = set()
+def judge_tables(
+    entries: Sequence[Entry], kind: SourceKind, below: Mapping[str, Choice]
+) -> tuple[dict[str, Choice], list[Problem]]:
+    """The members that one layer sets, as plain data under `TABLE.NAME` or `accounting.rules[KIND:PLACE]`, and what is wrong.
+
+    `below` is what the layers before it have set.
+    """
+    judging = _Judging(kind, below)
     for entry in entries:
         for table, name, leaf in _leaves(entry):
-            key = f"{RULES}[{kind}:{name}]" if table == RULES else f"{table}.{name}"
-            if leaf is None:
-                members.setdefault(key, Choice({}, entry.source))
-            elif (problem := _problem_of(TABLES[table], leaf)) is not None:
-                problems.append(problem)
-                unsure |= {key} if _says_whom(leaf.field) else set()
-            else:
-                member = members.setdefault(key, Choice({}, leaf.source))
-                _put(member.value, (*leaf.field.split("."), *leaf.path), _value_of(TABLES[table], leaf))
-                problems += _doubts(leaf)
+            judging.take(table, name, leaf, entry.source)
         if _is_no_table(entry):
-            problems.append(_refused(entry.key, entry.source, "bad_value", _how_to_write(entry)))
-    return {key: member for key, member in members.items() if key not in unsure}, problems
+            judging.problems.append(_refused(entry.key, entry.source, "bad_value", _how_to_write(entry)))
+    return judging.members(), judging.problems
+
+
+def header_of(table: str) -> str:
+    """How the header of a member is written."""
+    if table == RULES:
+        return f"[[{table}]]"
+    return f'[{table}."PROVIDER/MODEL"]' if table == OVERRIDES else f"[{table}.NAME]"
 
 
 def renumbered(chosen: dict[str, Choice]) -> dict[str, Choice]:
@@ -94,15 +103,66 @@ def missing_profiles(chosen: dict[str, Choice]) -> Iterator[Problem]:
 def place(tree: dict[str, Any], key: str, value: Any) -> bool:
     """Puts a member of a table where it belongs in the tree of all settings; false for the key of anything else."""
     for table in TABLES:
-        accounting = tree.setdefault("accounting", {}) if key.startswith(table) else {}
-        name = table.rpartition(".")[2]
+        section, _, name = table.partition(".")
         if key.startswith(f"{table}["):
-            accounting.setdefault(name, []).append(value)
+            tree.setdefault(section, {}).setdefault(name, []).append(value)
             return True
         if key.startswith(f"{table}."):
-            accounting.setdefault(name, {})[key.removeprefix(f"{table}.")] = value
+            tree.setdefault(section, {}).setdefault(name, {})[key.removeprefix(f"{table}.")] = value
             return True
     return False
+
+
+class _Judging:
+    """What one layer says in tables, put together value by value. `problems` is what cannot be used of it."""
+
+    def __init__(self, kind: SourceKind, below: Mapping[str, Choice]) -> None:
+        self.problems: list[Problem] = []
+        self._kind = kind
+        self._below = below
+        self._members: dict[str, Choice] = {}
+        self._places: dict[tuple[str, str], Source] = {}
+        self._unsure: set[str] = set()
+
+    def take(self, table: str, name: str | int, leaf: _Leaf | None, source: Source) -> None:
+        """One value of a member, or its name alone."""
+        key = f"{RULES}[{self._kind}:{name}]" if table == RULES else f"{table}.{name}"
+        if table == OVERRIDES and (reason := find_key_problem(str(name))) is not None:
+            self._refuse_once(key, source, reason)
+        elif leaf is None:
+            self._members.setdefault(key, Choice({}, source))
+        elif (problem := _problem_of(TABLES[table], leaf) or self._presumption(table, str(name), leaf)) is not None:
+            self.problems.append(problem)
+            self._unsure |= {key} if _says_whom(leaf.field) else set()
+        else:
+            member = self._members.setdefault(key, Choice({}, source))
+            self._places[key, leaf.field] = source
+            _put(member.value, (*leaf.field.split("."), *leaf.path), _value_of(TABLES[table], leaf))
+            self.problems += _doubts(leaf)
+
+    def members(self) -> dict[str, Choice]:
+        """What may be used. To be asked for once, at the end."""
+        used = {key: member for key, member in self._members.items() if key not in self._unsure}
+        for key in [key for key in used if key.startswith(f"{OVERRIDES}.")]:
+            problems = drop_contradictions(key, used[key].value, self._places)
+            self.problems += problems
+            if problems and not used[key].value:
+                del used[key]
+            elif self._kind == "project":
+                used[key] = narrow(used[key], self._below.get(key))
+        return used
+
+    def _refuse_once(self, key: str, source: Source, reason: str) -> None:
+        if key not in self._unsure:
+            self._unsure.add(key)
+            self.problems.append(_refused(key, source, "bad_value", (f"The key of {key} {reason}.", HOW_TO_NAME)))
+
+    def _presumption(self, table: str, name: str, leaf: _Leaf) -> Problem | None:
+        """What a project says of models and only a user may say."""
+        if table != OVERRIDES or self._kind != "project":
+            return None
+        told = refuse_to_project(name, leaf.field, leaf.value, self._below)
+        return None if told is None else _refused(leaf.key, leaf.source, "not_allowed", told)
 
 
 def _table_of(entry: Entry) -> str | None:
@@ -122,8 +182,8 @@ def _is_no_table(entry: Entry) -> bool:
 
 def _how_to_write(entry: Entry) -> tuple[str, str]:
     table = _table_of(entry)
-    header = f"[[{table}]]" if table == RULES else f"[{table}.NAME]"
-    return f"{entry.key} is a table, not a value.", f"Write {header} and its keys below it."
+    assert table is not None
+    return f"{entry.key} is a table, not a value.", f"Write {header_of(table)} and its keys below it."
 
 
 def _leaves(entry: Entry) -> Iterator[tuple[str, str | int, _Leaf | None]]:

@@ -14,7 +14,7 @@ from ullage.cli.output import print_json
 from ullage.cli.setup.files import back_up, write_file
 from ullage.core.errors import InputError
 from ullage.core.profiles.heuristics import NO_HEURISTICS, Defaults, Heuristics
-from ullage.settings import AccountingSettings, environment, load_file, load_settings
+from ullage.settings import AccountingSettings, Settings, environment, load_file, load_settings
 from ullage.settings.inspector import (
     InspectorFile,
     find_inspector_files,
@@ -74,7 +74,7 @@ def default_files(loaded: Loaded) -> list[Path]:
 def toml_text(heuristics: Heuristics) -> str:
     """The settings as they stand in a file."""
     parts = [f"[accounting.defaults]\n{lines}"] if (lines := "\n".join(field_lines(heuristics.defaults))) else []
-    for _, header, member in members(accounting_of(heuristics)):
+    for _, header, member in members(Settings(accounting=accounting_of(heuristics))):
         parts.append("\n".join([header, *field_lines(member)]))
     return HEADING + "\n" + "\n\n".join(parts) + "\n" if parts else ""
 

@@ -82,7 +82,7 @@ def toml_text(loaded: Loaded, *, sources: bool) -> str:
 def table_lines(loaded: Loaded) -> list[tuple[str, str]]:
     """The members of tables, each behind its header, which has the source."""
     lines: list[tuple[str, str]] = []
-    for key, header, member in members(loaded.settings.accounting):
+    for key, header, member in members(loaded.settings):
         lines += [("", ""), (header, str(loaded.sources.get(key, "")))]
         lines += [(line, "") for line in field_lines(member)]
     return lines

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ullage.settings import TABLES
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from msgspec import Struct
 
-    from ullage.settings import AccountingSettings
+    from ullage.settings import Settings
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def members(accounting: AccountingSettings) -> Iterator[tuple[str, str, Struct]]:
+def members(settings: Settings) -> Iterator[tuple[str, str, Struct]]:
     """Every member of a table: its key among the sources, its header, its fields."""
-    named: dict[str, Mapping[str, Struct]] = {"profiles": accounting.profiles, "tool_shapes": accounting.tool_shapes}
-    for table, content in named.items():
-        for name, member in content.items():
-            yield f"accounting.{table}.{name}", f"[accounting.{table}.{toml_key(name)}]", member
-    for number, rule in enumerate(accounting.rules):
-        yield f"accounting.rules[{number}]", "[[accounting.rules]]", rule
+    for table in TABLES:
+        content: dict[str, Struct] | tuple[Struct, ...] = attrgetter(table)(settings)
+        if isinstance(content, dict):
+            for name, member in content.items():
+                yield f"{table}.{name}", f"[{table}.{toml_key(name)}]", member
+        else:
+            for number, member in enumerate(content):
+                yield f"{table}[{number}]", f"[[{table}]]", member
 
 
 def field_lines(member: Struct) -> list[str]:
