@@ -123,10 +123,10 @@ def open_sqlite(database: Path, clock: Clock) -> Iterator[Callable[..., SqliteSt
 
 @pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest) -> Store:
-    """Every kind of store in turn."""
+    """Every kind of store in turn. It is the year 1970: nothing is too old."""
     if request.param == "memory":
         return MemoryStore()
-    opened: Store = request.getfixturevalue("open_sqlite")()
+    opened: Store = request.getfixturevalue("open_sqlite")(clock_ms=lambda: 0)
     return opened
 
 

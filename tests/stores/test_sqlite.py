@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.stores.waiting import wait_until
 from ullage.core.errors import StoreError
 from ullage.stores import PrefixRecord, SampleRecord, SqliteStore
 from ullage.stores.encoding import encode
 from ullage.stores.files import open_for_reading, open_for_writing
-from ullage.stores.groups import PUT_SAMPLE, Rows, Write, commit, gather
+from ullage.stores.groups import PUT_SAMPLE, Write, commit, gather
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,13 +44,6 @@ def lock(open_sqlite: Opening, database: Path) -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(database, isolation_level=None)
     yield connection
     connection.close()
-
-
-def wait_until(condition: Callable[[], object], timeout_s: float = 5.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.005)
 
 
 def mode(path: Path) -> int:
@@ -660,7 +654,7 @@ def test_eight_processes_that_learn_into_one_file_lose_nothing_and_learn_nothing
     for process in processes:
         process.join(60)
     assert [process.exitcode for process in processes] == [0] * 8
-    store = open_sqlite()
+    store = open_sqlite(clock_ms=lambda: 0)
     kept = {model: store.samples(provider, model, estimator) for provider, model, estimator in store.sample_keys()}
     assert {model: len(samples) for model, samples in kept.items()} == {f"m{n}": 150 for n in range(8)} | {
         "shared": 150
@@ -757,13 +751,13 @@ def test_prefixes_go_once_no_provider_holds_them(open_sqlite: Opening, records: 
     assert [prefix.session for prefix in store.prefixes()] == ["s0", "s5", "s24"]
 
 
-def put_samples(records: Records, numbers: range, **fields: Any) -> Rows:
+def sample_writes(records: Records, numbers: range, **fields: Any) -> list[Write]:
     writes = []
     for number in numbers:
         sample, payload = encode(records.sample(f"c{number:04}", created_ms=number, **fields))
         values = (sample.id, sample.provider, sample.model, sample.estimator, sample.client, sample.created_ms)
         writes.append(Write(PUT_SAMPLE, None, values, payload))
-    return gather(writes)
+    return writes
 
 
 def test_a_write_removes_at_most_32_samples_and_every_write_gets_further(
@@ -774,21 +768,30 @@ def test_a_write_removes_at_most_32_samples_and_every_write_gets_further(
     def count() -> int:
         return int(lock.execute("SELECT count(*) FROM samples").fetchone()[0])
 
-    commit(lock, put_samples(records, range(300)))
+    commit(lock, gather(sample_writes(records, range(300))))
     assert count() == 300 - 32
     for number in range(300, 305):
         before = count()
-        commit(lock, put_samples(records, range(number, number + 1)))
+        commit(lock, gather(sample_writes(records, range(number, number + 1))))
         assert count() == max(200, before + 1 - 32)
     kept = [row[0] for row in lock.execute("SELECT created_ms FROM samples ORDER BY created_ms")]
     assert kept == list(range(105, 305))
+
+
+def test_the_samples_that_a_write_removes_are_counted_over_all_its_keys(
+    lock: sqlite3.Connection, records: Records
+) -> None:
+    models = ({"model": "claude-x", "estimator": "x-v1"}, {"model": "claude-y", "estimator": "y-v1"})
+    for numbers, left in ((range(200), 400), (range(200, 220), 440 - 32), (range(219, 220), 400)):
+        commit(lock, gather([write for model in models for write in sample_writes(records, numbers, **model)]))
+        assert lock.execute("SELECT count(*) FROM samples").fetchone() == (left,)
 
 
 def test_samples_that_were_too_many_for_their_writes_go_with_the_upkeep(
     open_sqlite: Opening, records: Records, lock: sqlite3.Connection
 ) -> None:
     for model in ("claude-x", "claude-y"):
-        commit(lock, put_samples(records, range(900), model=model, estimator=f"{model}-v1"))
+        commit(lock, gather(sample_writes(records, range(900), model=model, estimator=f"{model}-v1")))
     open_sqlite()
     counting = "SELECT model, count(*), min(created_ms) FROM samples GROUP BY model ORDER BY model"
     expected = [("claude-x", 200, 700), ("claude-y", 200, 700)]

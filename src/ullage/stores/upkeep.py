@@ -57,8 +57,6 @@ def trim_samples(connection: sqlite3.Connection, keys: Iterable[tuple[str, str, 
     left = TRIM_RECORDS
     for key in keys:
         left -= connection.execute(_TRIM_KEY, (*key, left, SAMPLES_KEPT)).rowcount
-        if not left:
-            return
 
 
 def size_bytes(connection: sqlite3.Connection) -> int:
