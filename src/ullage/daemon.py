@@ -75,9 +75,7 @@ async def running(settings: Settings, data_dir: Path) -> AsyncIterator[Daemon]:
     async with contextlib.AsyncExitStack() as stack:
         store = open_store(settings.store.url, data_dir, _clock_ms, keep_days=settings.store.keep_days)
         stack.push_async_callback(asyncio.to_thread, store.close)
-        engine = Engine(
-            store=store, settings=settings.accounting, clock_ms=_clock_ms, clock=time.perf_counter, new_id=_make_ids()
-        )
+        engine = Engine(store=store, settings=settings, clock_ms=_clock_ms, clock=time.perf_counter, new_id=_make_ids())
         stack.push_async_callback(asyncio.to_thread, engine.close)
         upstreams = resolve_upstreams(settings)
         proxies = find_proxies(upstreams.values()) if settings.upstream.use_proxy_environment else {}

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+import msgspec
+
 from ullage.core.wire import Dialect
 from ullage.engine import Endpoint, Engine, Exchange
 from ullage.gateway.routes import find_endpoint
-from ullage.settings.records import AccountingSettings
+from ullage.settings import Settings
 from ullage.stores import CallRecord, MemoryStore, Store
 
 CLIENTS = Path(__file__).parents[1] / "data" / "clients"
@@ -92,15 +94,24 @@ def recorded(client: str, *names: str) -> list[Asked]:
 
 
 class Bench:
-    """An engine over a store. Ids count up and so does the time, a second a request."""
+    """An engine over a store. Ids count up and so does the time, a second a request. `settings` are of accounting, `sections` of
+    everything else."""
 
-    def __init__(self, store: Store | None = None, *, prefix: str = "id", **settings: Any) -> None:
+    def __init__(
+        self,
+        store: Store | None = None,
+        *,
+        prefix: str = "id",
+        start_ms: int = 1_800_000_000_000,
+        sections: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
         self.store: Any = store or MemoryStore()
         self.ids = itertools.count(1)
-        times = itertools.count(1_800_000_000_000, 1000)
+        times = itertools.count(start_ms, 1000)
         self.engine = Engine(
             store=self.store,
-            settings=AccountingSettings(**settings),
+            settings=msgspec.convert({"accounting": settings, **(sections or {})}, Settings),
             clock_ms=lambda: next(times),
             clock=itertools.count(0.0, 0.001).__next__,
             new_id=lambda: f"{prefix}-{next(self.ids)}",

@@ -17,12 +17,13 @@ from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.engine.observing import ANSWERS, Asked, Bench, asked, recorded
+from tests.engine.observing import ANSWERS, ROOT, Asked, Bench, asked, recorded
 from ullage.core.profiles.heuristics import Match, Rule
 from ullage.core.wire import DIALECTS, Dialect
 from ullage.stores import SqliteStore, Store
 from ullage.testing import Exchange as ToolExchange
 from ullage.testing import make_request, make_tools
+from ullage.upstream import provider_of
 
 CLAUDE, CODEX, PI = "claude-code-2.1.332", "codex-0.171.0", "pi-1.6.0"
 OPENCODE, GEMINI, AIDER = "opencode-1.18.33", "gemini-cli-0.61.0", "aider-0.86.2"
@@ -206,7 +207,7 @@ def test_another_model_in_the_same_conversation_is_a_switch(bench: Bench) -> Non
     first, second = recorded(CODEX, "first", "tool-result")
     bench.ask(first)
     session = bench.ask(second.having(model="another")).session
-    assert bench.events() == [("model_switch", {"from": "gateway-model", "to": "another"})]
+    assert bench.events() == [("model_switch", switch("gateway-model", "another", source="context"))]
     assert bench.store.find_session(session).model == "another"
 
 
@@ -322,7 +323,7 @@ def test_a_switch_of_models_is_seen_over_a_restart(open_file: Callable[[], Store
         bench.ask(first)
     with Bench(open_file(), prefix="b") as bench:
         bench.ask(second.having(model="another"))
-        assert bench.events() == [("model_switch", {"from": "gateway-model", "to": "another"})]
+        assert bench.events() == [("model_switch", switch("gateway-model", "another", source="restore"))]
 
 
 # --- the answer ---
@@ -441,10 +442,16 @@ def test_every_estimate_names_its_estimator(estimator: str) -> None:
 NAMES = {"id", "model", "name", "role", "type", "call_id", "tool_call_id", "tool_use_id", "namespace", "status"}
 
 
+def switch(before: str, after: str, *, source: str) -> dict[str, Any]:
+    """The details of a switch to a model that the session has not been on."""
+    target = f"{provider_of(ROOT)}/"
+    return {"from": target + before, "to": target + after, "source": source, "profile_reused": False}
+
+
 def marked(value: Any, mark: str, key: str = "") -> Any:
     """The value with a mark at the end of every string that is content."""
     if isinstance(value, str):
-        return value if key in NAMES else f"{value} {mark}"
+        return value if key in NAMES else f"{value}\n{mark}"
     if isinstance(value, list):
         return [marked(entry, mark, key) for entry in value]
     if isinstance(value, dict):

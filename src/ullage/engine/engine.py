@@ -15,28 +15,31 @@ from .observer import Observer
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ullage.settings.records import AccountingSettings
+    from ullage.settings import Settings
     from ullage.stores import Store
 
     from .endpoint import Endpoint
+    from .knowledge import Sources
 
 
 class Engine:
-    """Begins and finishes exchanges. `clock_ms` is wall time in epoch milliseconds, `clock` monotonic seconds."""
+    """Begins and finishes exchanges. `clock_ms` is wall time in epoch milliseconds, `clock` monotonic seconds; `sources` say what
+    is published of models."""
 
     def __init__(
         self,
         *,
         store: Store,
-        settings: AccountingSettings,
+        settings: Settings,
         clock_ms: Callable[[], int],
         clock: Callable[[], float],
         new_id: Callable[[], str],
+        sources: Sources | None = None,
     ) -> None:
         self._clock_ms = clock_ms
         self._clock = clock
         self.new_id = new_id
-        self._observer = Observer(store=store, settings=settings, new_id=new_id)
+        self._observer = Observer(store=store, settings=settings, new_id=new_id, sources=sources)
 
     def begin(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.core.accounting import Measure, Meter, measure_message, measure_system, measure_tool
@@ -10,6 +11,8 @@ from ullage.core.wire import canonical_hash, read_message, read_system, read_too
 from .facts import TwoGenerations
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ullage.core.wire import Conversation, Dialect, Slice
 
 # About 150 bytes a hash and 600 bytes a measure: some 20 MB when both are full.
@@ -53,13 +56,14 @@ class Measuring:
         """The canonical hash of the first system block outside the messages; 0 without one."""
         return self._canonical_hash(conversation.system[0], conversation.dialect) if conversation.system else 0
 
-    def measure(self, conversation: Conversation, meter: Meter) -> Measures:
-        """The measure of every slice; only new ones are read and counted."""
+    def measure(self, conversation: Conversation, meter: Meter, weigh_by: Meter | None = None) -> Measures:
+        """The measure of every slice; only new ones are read and counted. Those are weighed by another meter at once, if one is
+        named, while they are read."""
         dialect = conversation.dialect
         return Measures(
-            system=[self._measure(piece, dialect, meter) for piece in conversation.system],
-            tools=[self._measure(piece, dialect, meter) for piece in conversation.tools],
-            messages=[self._measure(piece, dialect, meter) for piece in conversation.messages],
+            system=[self._measure(piece, dialect, meter, weigh_by) for piece in conversation.system],
+            tools=[self._measure(piece, dialect, meter, weigh_by) for piece in conversation.tools],
+            messages=[self._measure(piece, dialect, meter, weigh_by) for piece in conversation.messages],
         )
 
     def weigh(self, conversation: Conversation, meter: Meter) -> Weights:
@@ -75,8 +79,7 @@ class Measuring:
         key = (piece.hash, meter.key)
         known = self._weights.find(key)
         if known is None:
-            measure = self._measures.find(key) or _count(piece, dialect, meter)
-            known = measure.frame + sum(entry.tokens for entry in measure.entries) + measure.sealed_tokens
+            known = _weight_of(self._measures.find(key) or _read(piece, dialect)(meter))
             self._weights.keep(key, known)
         return known
 
@@ -87,18 +90,26 @@ class Measuring:
             self._canonical.keep(piece.hash, known)
         return known
 
-    def _measure(self, piece: Slice, dialect: Dialect, meter: Meter) -> Measure:
+    def _measure(self, piece: Slice, dialect: Dialect, meter: Meter, weigh_by: Meter | None) -> Measure:
         key = (piece.hash, meter.key)
         known = self._measures.find(key)
         if known is None:
-            known = _count(piece, dialect, meter)
+            measured = _read(piece, dialect)
+            known = measured(meter)
             self._measures.keep(key, known)
+            if weigh_by is not None and weigh_by.key != meter.key:
+                self._weights.keep((piece.hash, weigh_by.key), _weight_of(measured(weigh_by)))
         return known
 
 
-def _count(piece: Slice, dialect: Dialect, meter: Meter) -> Measure:
+def _read(piece: Slice, dialect: Dialect) -> Callable[[Meter], Measure]:
+    """Reads a slice once, to be measured by any meter."""
     if piece.kind == "system":
-        return measure_system(read_system(piece, dialect), meter)
+        return partial(measure_system, read_system(piece, dialect))
     if piece.kind == "tool":
-        return measure_tool(read_tool(piece, dialect), meter)
-    return measure_message(read_message(piece, dialect), meter)
+        return partial(measure_tool, read_tool(piece, dialect))
+    return partial(measure_message, read_message(piece, dialect))
+
+
+def _weight_of(measure: Measure) -> int:
+    return measure.frame + sum(entry.tokens for entry in measure.entries) + measure.sealed_tokens

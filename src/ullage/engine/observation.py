@@ -9,20 +9,20 @@ from ullage.core.wire import AnswerReader, Caller
 
 from .anchoring import Outlook
 from .encoding import Decoder
+from .foresight import Sight
 from .identity import Kinship, Tip
 from .measuring import Measures
-
-# Requests that belong to the user's own conversation; all other kinds are the client's helpers, guests in its session.
-CONVERSATION = frozenset({"conversation", "subagent"})
 
 _UNKNOWN = Caller(client="unknown")
 
 
 class Observation(Struct):
-    """Filled in by the reader as the exchange passes. `session` is empty for a helper request that names none."""
+    """Filled in by the reader as the exchange passes. `session` is empty for a helper request that names none; `project` is the
+    folder that the client says it works in."""
 
     caller: Caller = _UNKNOWN
     session: str = ""
+    project: str | None = None
     kinship: Kinship | None = None
     tip: Tip | None = None
     model: str | None = None
@@ -31,6 +31,7 @@ class Observation(Struct):
     measures: Measures | None = None
     options: Options = NO_OPTIONS
     outlook: Outlook | None = None
+    sight: Sight | None = None
     messages: int | None = None
     unparsed: bool = False
     reader: AnswerReader | None = None

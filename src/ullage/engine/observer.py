@@ -18,10 +18,11 @@ from .reading import Reader
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ullage.settings.records import AccountingSettings
+    from ullage.settings import Settings
     from ullage.stores import Store
 
     from .exchange import Exchange
+    from .knowledge import Sources
     from .observation import Observation
 
 _log = logging.getLogger("ullage.engine")
@@ -62,11 +63,13 @@ class Allowance:
 class Observer:
     """Takes exchanges in the order of their events. All methods return at once and may be called from the event loop."""
 
-    def __init__(self, *, store: Store, settings: AccountingSettings, new_id: Callable[[], str]) -> None:
-        self._reader = Reader(store=store, settings=settings, new_id=new_id)
+    def __init__(
+        self, *, store: Store, settings: Settings, new_id: Callable[[], str], sources: Sources | None = None
+    ) -> None:
+        self._reader = Reader(store=store, settings=settings, new_id=new_id, sources=sources)
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._open: dict[str, Observation] = {}
-        self._bodies = Allowance(settings.queue_bytes)
+        self._bodies = Allowance(settings.accounting.queue_bytes)
         self._answers = Allowance(_ANSWERS_BYTES)
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="ullage-observer", daemon=True)

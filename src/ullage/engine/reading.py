@@ -11,42 +11,60 @@ from msgspec.structs import replace
 
 from ullage.core.accounting import Breakdown, Meter, assemble, make_meter, read_options
 from ullage.core.errors import RequestError, StoreError
-from ullage.core.wire import AnswerReader, Caller, Conversation, parse_request, recognise
+from ullage.core.wire import AnswerReader, Caller, Conversation, find_project, parse_request, recognise
+from ullage.settings.policy import make_policy
 from ullage.upstream import provider_of
 
 from .anchoring import Anchoring
 from .encoding import ANSWER_LIMIT_BYTES, REQUEST_LIMIT_BYTES, make_decoder
+from .foresight import Foresight
 from .identity import Genealogy, Origin, Tip, tip_of
+from .kinds import CONVERSATION
+from .knowledge import Knowledge
 from .measuring import Measuring
-from .observation import CONVERSATION, Observation
+from .observation import Observation
 from .recent import RecentConversations
-from .recording import Recorder
+from .recording import Learned, Recorder, estimate_of, outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ullage.core.content import Answer, Usage
-    from ullage.settings.records import AccountingSettings
+    from ullage.settings import Settings
     from ullage.stores import SessionRecord, Store
 
     from .exchange import Exchange
+    from .knowledge import Sources
 
 _log = logging.getLogger("ullage.engine")
 
 _RECALLED = 500
+_PROJECT_HEADER = "x-ullage-project"
 
 
 class Reader:
     """Reads exchanges one after the other and writes their records. Used by one thread only."""
 
-    def __init__(self, *, store: Store, settings: AccountingSettings, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self, *, store: Store, settings: Settings, new_id: Callable[[], str], sources: Sources | None = None
+    ) -> None:
         self._store = store
-        self._settings = settings
+        self._settings = settings.accounting
         self._new_id = new_id
         self._genealogy = Genealogy()
         self._measuring = Measuring()
         self._recent = RecentConversations()
-        self._anchoring = Anchoring()
+        policy = make_policy(settings)
+        knowledge = Knowledge(
+            store,
+            sources=sources,
+            overrides=settings.models.overrides,
+            enabled=policy.enabled,
+            estimator=settings.calibration.estimator,
+            window=policy.bounds.window,
+        )
+        self._anchoring = Anchoring(knowledge.pairs)
+        self._foresight = Foresight(knowledge, policy, self._measuring)
         self._recorder = Recorder(store)
 
     def recall_sessions(self) -> None:
@@ -56,6 +74,7 @@ class Reader:
 
     def _recall(self, records: Sequence[SessionRecord]) -> None:
         for record in records:
+            self._foresight.switches.recall(record.id, record.targets)
             if record.identity == "fingerprint" and record.tip is not None:
                 self._genealogy.recall(record.id, msgspec.convert(record.tip, Tip))
 
@@ -90,15 +109,20 @@ class Reader:
         """Writes the records of an exchange that is over."""
         answer = observation.reader.close() if observation.reader is not None else None
         breakdown = self._breakdown(observation, exchange, answer.usage if answer is not None else None)
-        self._settle(observation, exchange, answer)
-        self._recorder.record(observation, exchange, answer, breakdown)
+        learned = self._settle(observation, exchange, answer, breakdown)
+        self._recorder.record(observation, exchange, answer, breakdown, learned)
 
-    def _settle(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
+    def _settle(
+        self, observation: Observation, exchange: Exchange, answer: Answer | None, breakdown: Breakdown | None
+    ) -> Learned:
         """Learns from a whole answer; one that failed or was cut proves nothing (accounting specification, section 8)."""
-        if observation.outlook is None or observation.meter is None or answer is None:
-            return
-        if exchange.outcome == "whole" and answer.complete and answer.error_type is None:
-            self._anchoring.settle(observation.session, observation.outlook, answer.usage)
+        outcome = outcome_of(observation, exchange, answer)
+        pair = None
+        if observation.outlook is not None and answer is not None and outcome == "ok":
+            pair = self._anchoring.settle(observation.session, observation.outlook, answer.usage)
+        estimated = estimate_of(breakdown) if breakdown is not None else None
+        sample = self._foresight.settle(observation, exchange, answer, outcome=outcome, pair=pair, estimated=estimated)
+        return Learned(sample=sample, targets=self._foresight.switches.targets(observation.session))
 
     def count(self, exchange: Exchange, body: bytes) -> int | None:
         """Our estimate of the prompt of a request, in tokens; `None` if it cannot be read."""
@@ -115,6 +139,7 @@ class Reader:
         observation.unparsed = body is not None and conversation is None
         observation.caller = recognise(exchange.headers, exchange.endpoint.path, conversation)
         observation.session = _own_session(observation.caller)
+        observation.project = _named_project(exchange)
         if conversation is not None:
             self._read_conversation(observation, exchange, conversation)
 
@@ -139,6 +164,8 @@ class Reader:
         observation.model = conversation.model
         observation.stream = conversation.stream
         observation.messages = len(conversation.messages)
+        if observation.project is None:
+            observation.project = find_project(conversation, observation.caller.client)
         if observation.caller.kind in CONVERSATION:
             hashes = self._measuring.canonical_hashes(conversation)
             if observation.session:
@@ -154,12 +181,14 @@ class Reader:
                 observation.tip = tip_of(hashes, origin)
         if self._settings.enabled and exchange.endpoint.purpose == "generate":
             observation.meter = self._meter(exchange, conversation.model, observation.caller)
-            observation.measures = self._measuring.measure(conversation, observation.meter)
+            active = self._foresight.active_meter(observation.meter)
+            observation.measures = self._measuring.measure(conversation, observation.meter, active)
             observation.options = read_options(conversation)
             if observation.kinship is not None:
                 observation.outlook = self._anchoring.look_ahead(
-                    observation.meter, observation.measures, observation.kinship
+                    observation.meter, observation.measures, observation.kinship, exchange.created_ms
                 )
+            observation.sight = self._foresight.look_ahead(observation, exchange, conversation, active)
 
     def _meter(self, exchange: Exchange, model: str | None, caller: Caller) -> Meter:
         return make_meter(
@@ -182,7 +211,11 @@ class Reader:
             return None
         try:
             breakdown = assemble(
-                observation.meter, **observation.measures._asdict(), usage=usage, options=observation.options
+                observation.meter,
+                **observation.measures._asdict(),
+                usage=usage,
+                window=observation.sight.awareness.profile.context_window if observation.sight is not None else None,
+                options=observation.options,
             )
         except Exception:  # noqa: BLE001 - as above
             _tell_fault(exchange)
@@ -193,6 +226,12 @@ class Reader:
 def _tell_fault(exchange: Exchange) -> None:
     _log.exception("The request %s could not be accounted for.", exchange.id)
     exchange.warnings.append("accounting_failed")
+
+
+def _named_project(exchange: Exchange) -> str | None:
+    """The project of our own header: an absolute path on this machine (interface, section 2)."""
+    path = exchange.headers.get(_PROJECT_HEADER, "")
+    return path if path.startswith("/") or path[1:3] in (":/", ":\\") else None
 
 
 def _own_session(caller: Caller) -> str:

@@ -6,13 +6,16 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.core.accounting import report
 from ullage.core.errors import StoreError
 from ullage.stores import CallRecord, EventRecord, SessionRecord
 from ullage.upstream import provider_of
 
-from .observation import CONVERSATION
+from .foresight import report_sight
+from .kinds import CONVERSATION
 
 if TYPE_CHECKING:
     from ullage.core.accounting import Breakdown
@@ -28,6 +31,13 @@ if TYPE_CHECKING:
 _SESSIONS = 2_000
 
 
+class Learned(Struct, frozen=True, kw_only=True):
+    """What came of a call beside its answer: what its sample says, and the targets its session was on, the newest last."""
+
+    sample: dict[str, Any] | None = None
+    targets: tuple[str, ...] = ()
+
+
 class Recorder:
     """Writes the records of exchanges that are over. Used by one thread only."""
 
@@ -38,16 +48,26 @@ class Recorder:
         self._compacting: dict[str, None] = {}
 
     def record(
-        self, observation: Observation, exchange: Exchange, answer: Answer | None, breakdown: Breakdown | None
+        self,
+        observation: Observation,
+        exchange: Exchange,
+        answer: Answer | None,
+        breakdown: Breakdown | None,
+        learned: Learned,
     ) -> None:
-        """Writes the call, its session and its events."""
-        self._store.put_call(_call_record(observation, exchange, answer, breakdown))
+        """Writes the call, its session and its events. A session stays in the project it was first seen in."""
+        known = self._known_session(observation) if observation.session else None
+        if known is not None and known.project is not None:
+            observation.project = known.project
+        call = _call_record(observation, exchange, answer, breakdown)
+        self._store.put_call(replace(call, sample=learned.sample))
         if observation.session:
-            self._record_session(observation, exchange)
+            self._record_session(observation, exchange, known, learned)
 
-    def _record_session(self, observation: Observation, exchange: Exchange) -> None:
+    def _record_session(
+        self, observation: Observation, exchange: Exchange, known: SessionRecord | None, learned: Learned
+    ) -> None:
         caller, kinship = observation.caller, observation.kinship
-        known = self._known_session(observation)
         parent = kinship.parent if kinship is not None else None
         record = SessionRecord(
             id=observation.session,
@@ -61,6 +81,8 @@ class Recorder:
             calls=(known.calls if known is not None else 0) + 1,
             provider=provider_of(exchange.root),
             model=observation.model if caller.kind in CONVERSATION or known is None else known.model,
+            project=observation.project,
+            targets=learned.targets or (known.targets if known is not None else ()),
             tip=_plain_tip(observation.tip, known),
         )
         self._keep_session(record)
@@ -68,7 +90,12 @@ class Recorder:
         for kind, details in self._happenings(observation, known):
             self._store.put_event(
                 EventRecord(
-                    created_ms=exchange.created_ms, kind=kind, session=record.id, call=exchange.id, details=details
+                    created_ms=exchange.created_ms,
+                    kind=kind,
+                    session=record.id,
+                    call=exchange.id,
+                    project=record.project,
+                    details=details,
                 )
             )
 
@@ -98,9 +125,21 @@ class Recorder:
             kind = "compaction" if session in self._compacting else kinship.relation
             self._compacting.pop(session, None)
             events.append((kind, details if kinship.parent is None else {**details, "parent": kinship.parent}))
-        # A title may have come first, by a smaller model: only a request of the conversation itself leaves a tip.
-        if kinship is not None and known is not None and known.tip is not None and known.model != observation.model:
-            events.append(("model_switch", {"from": known.model, "to": observation.model}))
+        switch = observation.sight.switch if observation.sight is not None else None
+        if switch is not None and switch.switched:
+            assert observation.sight is not None
+            target = observation.sight.awareness.profile.key
+            events.append(
+                (
+                    "model_switch",
+                    {
+                        "from": switch.previous,
+                        "to": target,
+                        "source": switch.source,
+                        "profile_reused": switch.profile_reused,
+                    },
+                )
+            )
         return events
 
 
@@ -115,11 +154,12 @@ def _call_record(
         dialect=exchange.endpoint.dialect,
         kind=observation.caller.kind if exchange.endpoint.purpose == "generate" else exchange.endpoint.purpose,
         path=exchange.endpoint.path,
+        project=observation.project,
         provider=provider_of(exchange.root),
         model=observation.model,
         answered_by=answer.model if answer is not None else None,
         status=exchange.status,
-        outcome=_outcome(observation, exchange, answer),
+        outcome=outcome_of(observation, exchange, answer),
         streamed=observation.stream,
         request_bytes=exchange.request_bytes,
         answer_bytes=exchange.answer_bytes,
@@ -128,8 +168,9 @@ def _call_record(
         stop_reason=answer.stop_reason if answer is not None else None,
         tool_calls=tuple(call.name for call in answer.tool_calls) if answer is not None else (),
         estimator=observation.meter.estimator if observation.meter is not None else None,
-        estimated_input_tokens=_estimate(breakdown) if breakdown is not None else None,
+        estimated_input_tokens=estimate_of(breakdown) if breakdown is not None else None,
         expected=_plain_expectation(observation.outlook),
+        awareness=report_sight(observation.sight) if observation.sight is not None else None,
         usage=_plain_usage(usage),
         breakdown=report(breakdown) if breakdown is not None else None,
         prefix_messages=observation.kinship.shared if observation.kinship is not None else None,
@@ -156,7 +197,7 @@ def _parent_session(caller: Caller) -> str | None:
     return caller.parent_session
 
 
-def _outcome(observation: Observation, exchange: Exchange, answer: Answer | None) -> str:
+def outcome_of(observation: Observation, exchange: Exchange, answer: Answer | None) -> str:
     if exchange.outcome != "whole":
         return exchange.outcome
     if exchange.status is not None and exchange.status >= 400:
@@ -170,7 +211,7 @@ def _outcome(observation: Observation, exchange: Exchange, answer: Answer | None
     return "ok"
 
 
-def _estimate(breakdown: Breakdown) -> int:
+def estimate_of(breakdown: Breakdown) -> int:
     """What we made of the prompt before the provider spoke: the rows without the gap."""
     return sum(section.tokens for section in breakdown.sections)
 

@@ -1,0 +1,181 @@
+"""Each call as it is seen before it is sent: what limits hold, what its prompt is taken to be; and what it then taught."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, structs
+
+from ullage.core.accounting import make_meter
+from ullage.core.calibration import convert_growth, refuse
+from ullage.core.planning import Anchored, Awareness, become_aware, report_awareness
+from ullage.stores import SampleRecord
+
+from .facts import TwoGenerations
+from .kinds import CONVERSATION
+from .switches import Switch, Switches
+
+if TYPE_CHECKING:
+    from ullage.core.accounting import Meter
+    from ullage.core.calibration import Pair
+    from ullage.core.content import Answer, Usage
+    from ullage.core.planning import Policy
+    from ullage.core.profiles import ModelProfile
+    from ullage.core.wire import Conversation
+
+    from .anchoring import Outlook
+    from .exchange import Exchange
+    from .knowledge import Knowledge
+    from .measuring import Measuring
+    from .observation import Observation
+
+# Answers remembered, so that one that comes again makes no second sample.
+_ANSWERS = 10_000
+
+
+class Sight(Struct, frozen=True, kw_only=True):
+    """What was known of a call before it was answered. `estimated` are raw tokens of the whole prompt by `estimator`."""
+
+    awareness: Awareness
+    estimator: str
+    estimated: int
+    switch: Switch | None
+
+
+class Foresight:
+    """Draws limits for calls and learns from their usage. Used by one thread only."""
+
+    def __init__(self, knowledge: Knowledge, policy: Policy, measuring: Measuring) -> None:
+        self.switches = Switches()
+        self._knowledge = knowledge
+        self._policy = policy
+        self._measuring = measuring
+        self._counted: TwoGenerations[str, bool] = TwoGenerations(_ANSWERS)
+
+    def active_meter(self, meter: Meter) -> Meter:
+        """What limits are drawn in: the planner's estimator under `ratio-v1`, the account's own under `growth-v1`."""
+        estimator = self._profile(meter).token_estimator
+        if self._policy.method == "growth-v1" or estimator == meter.estimator:
+            return meter
+        return make_meter(
+            dialect=meter.dialect,
+            provider=meter.provider,
+            model=meter.model,
+            client=meter.client,
+            estimator=estimator,
+        )
+
+    def look_ahead(
+        self, observation: Observation, exchange: Exchange, conversation: Conversation, active: Meter
+    ) -> Sight | None:
+        """What holds for a call, in tokens of the `active` meter; `None` for one that names no model."""
+        meter, now_ms = observation.meter, exchange.created_ms
+        if meter is None or not meter.model:
+            return None
+        profile = self._profile(meter)
+        samples = self._knowledge.samples((profile.provider, profile.model, active.estimator), now_ms)
+        awareness = become_aware(profile, samples, self._policy, now_ms=now_ms, anchored=_anchored(observation.outlook))
+        return Sight(
+            awareness=awareness,
+            estimator=active.estimator,
+            estimated=self._measuring.weigh(conversation, active).total,
+            switch=self._switch(observation, profile.key),
+        )
+
+    def settle(
+        self,
+        observation: Observation,
+        exchange: Exchange,
+        answer: Answer | None,
+        *,
+        outcome: str,
+        pair: Pair | None,
+        estimated: int | None,
+    ) -> dict[str, Any] | None:
+        """Learns from a call that is over; what its record says of that. `estimated` is what accounting made of its prompt,
+        `pair` what it proves about growth."""
+        sight, meter = observation.sight, observation.meter
+        if sight is None or meter is None:
+            return None
+        usage = answer.usage if answer is not None else None
+        refused = refuse(
+            outcome=outcome,
+            stop_reason=answer.stop_reason if answer is not None else None,
+            usage=usage,
+            estimated=sight.estimated,
+            helper=observation.caller.kind not in CONVERSATION,
+            counted=self._was_counted(answer),
+            window=sight.awareness.profile.context_window,
+        )
+        if refused is not None:
+            return {"refused": refused}
+        assert usage is not None and usage.prompt, "else it would have been refused"
+        estimates = {meter.estimator: estimated, sight.estimator: sight.estimated}
+        for estimator, tokens in estimates.items():
+            if tokens:
+                kept = pair if estimator == meter.estimator else None
+                record = _sample_record(observation, exchange, usage, estimator, tokens, kept)
+                self._knowledge.add(record, exchange.created_ms)
+        return {
+            "estimator": sight.estimator,
+            "estimated": sight.estimated,
+            "actual": usage.prompt,
+            "ratio": round(usage.prompt / sight.estimated, 6),
+            "accepted": True,
+        }
+
+    def _profile(self, meter: Meter) -> ModelProfile:
+        return self._knowledge.profile(meter.provider or "", meter.model or "", meter.dialect)
+
+    def _switch(self, observation: Observation, target: str) -> Switch | None:
+        if not observation.session or observation.caller.kind not in CONVERSATION:
+            return None
+        return self.switches.note(observation.session, target)
+
+    def _was_counted(self, answer: Answer | None) -> bool:
+        if answer is None or answer.response_id is None:
+            return False
+        known = self._counted.find(answer.response_id) is not None
+        self._counted.keep(answer.response_id, True)
+        return known
+
+
+def report_sight(sight: Sight) -> dict[str, Any]:
+    """The `awareness` of a call's record."""
+    switch = structs.asdict(sight.switch) if sight.switch is not None else None
+    return report_awareness(sight.awareness, switch=switch)
+
+
+def _anchored(outlook: Outlook | None) -> Anchored | None:
+    if outlook is None:
+        return None
+    anchor = outlook.anchor
+    conversion = convert_growth(
+        outlook.state.law,
+        anchor_prompt=anchor.usage.prompt if anchor is not None else None,
+        anchor_tokens=anchor.local_tokens if anchor is not None else 0,
+    )
+    return Anchored(conversion=conversion, pairs=len(outlook.state.pairs))
+
+
+def _sample_record(
+    observation: Observation, exchange: Exchange, usage: Usage, estimator: str, tokens: int, pair: Pair | None
+) -> SampleRecord:
+    sight, meter = observation.sight, observation.meter
+    assert sight is not None and meter is not None
+    return SampleRecord(
+        id=exchange.id,
+        created_ms=exchange.created_ms,
+        provider=sight.awareness.profile.provider,
+        model=sight.awareness.profile.model,
+        estimator=estimator,
+        client=meter.client or "",
+        session=observation.session,
+        estimated=tokens,
+        input_fresh=usage.input_fresh or 0,
+        cache_read=usage.cache_read or 0,
+        cache_write=usage.cache_write or 0,
+        output=usage.output,
+        window=sight.awareness.profile.context_window,
+        pair=structs.asdict(pair) if pair is not None else None,
+    )

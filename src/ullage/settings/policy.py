@@ -1,0 +1,33 @@
+"""From the settings' sections to what the core learns and draws limits by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from ullage.core.calibration import Bounds
+from ullage.core.planning import Limits, Policy
+
+if TYPE_CHECKING:
+    from .records import Settings
+
+_DAY_MS = 86_400_000
+
+
+def make_policy(settings: Settings) -> Policy:
+    """What the user set about models, calibration and planning, in the core's own record."""
+    calibration = settings.calibration
+    return Policy(
+        limits=Limits(**structs.asdict(settings.planning)),
+        bounds=Bounds(
+            window=calibration.window,
+            minimum=calibration.minimum_samples,
+            lower=calibration.lower_bound,
+            upper=calibration.upper_bound,
+            half_life_ms=calibration.half_life_days * _DAY_MS,
+        ),
+        enabled=settings.models.enabled,
+        method=calibration.method,
+        auto_tune=calibration.auto_tune,
+    )
