@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.core.calibration import Bounds, Sample, calibrate, follow_ratio
+from ullage.core.calibration import Bounds, Refused, Sample, calibrate, draw_course, follow_ratio, report_course
 
 
 def sample(index: int, ratio: float, estimated: int = 1_000) -> Sample:
@@ -61,6 +61,39 @@ def test_figures_that_no_call_has_are_no_sample() -> None:
 
 def test_nothing_seen_is_no_course() -> None:
     assert follow_ratio([], STANDARD) == ()
+
+
+def test_the_report_of_a_course_is_its_calibration_and_every_call() -> None:
+    course = draw_course(
+        [sample(index, 1.7) for index in range(3)],
+        STANDARD,
+        target="openai/gpt-5",
+        estimator="chars-v1",
+        refused=[Refused(id="003", created_ms=0, reason="no_usage")],
+        complete=False,
+    )
+    report = report_course(course, time_text=str, name_of=int)
+    assert (report["target"], report["applied_ratio"], report["calibrated"]) == ("openai/gpt-5", 1.7, True)
+    assert report["drift"] == {
+        "code": "persistent-underestimate",
+        "severity": "critical",
+        "samples": 3,
+        "ratio": 1.7,
+    }
+    assert report["samples"][1:] == [
+        {
+            "call": number,
+            "time": str(number),
+            "estimated": 1_000,
+            "actual": 1_700,
+            "ratio": 1.7,
+            "verdict": "accepted",
+            "counts": True,
+            "applied_ratio": applied,
+        }
+        for number, applied in [(1, 1.0), (2, 1.7)]
+    ]
+    assert report["refused"] == [{"call": 3, "time": None, "reason": "no_usage"}]
 
 
 SAMPLES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 3_000)), max_size=60)

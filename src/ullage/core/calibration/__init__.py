@@ -3,7 +3,7 @@
 from .auto_tune import AutoTune, TuneStatus, tune
 from .cache_shares import CacheShares, share_cache
 from .conversion import IDENTITY, Conversion, convert_growth, convert_ratio
-from .course import Step, Verdict, follow_ratio
+from .course import Course, Refused, Step, Verdict, draw_course, follow_ratio, report_course
 from .drift import Drift, DriftCode, Severity, find_drift
 from .growth import (
     METHOD,
@@ -43,6 +43,7 @@ __all__ = [
     "CacheShares",
     "Calibration",
     "Conversion",
+    "Course",
     "Drift",
     "DriftCode",
     "Expectation",
@@ -51,6 +52,7 @@ __all__ = [
     "Law",
     "Pair",
     "Refusal",
+    "Refused",
     "Replay",
     "Sample",
     "Severity",
@@ -63,6 +65,7 @@ __all__ = [
     "calibrate",
     "convert_growth",
     "convert_ratio",
+    "draw_course",
     "dropped_reasoning",
     "expect",
     "find_drift",
@@ -76,6 +79,7 @@ __all__ = [
     "report_cache_shares",
     "report_calibration",
     "report_conversion",
+    "report_course",
     "report_drift",
     "share_cache",
     "start_growth",
