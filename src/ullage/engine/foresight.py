@@ -74,7 +74,14 @@ class Foresight:
             return None
         profile = self._profile(meter)
         samples = self._knowledge.samples((profile.provider, profile.model, active.estimator), now_ms)
-        awareness = become_aware(profile, samples, self._policy, now_ms=now_ms, anchored=_anchored(observation.outlook))
+        awareness = become_aware(
+            profile,
+            samples,
+            self._policy,
+            estimator=active.estimator,
+            now_ms=now_ms,
+            anchored=_anchored(observation.outlook),
+        )
         return Sight(
             awareness=awareness,
             estimator=active.estimator,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from ullage.core.calibration import Pair, Sample
-from ullage.core.calibration.ratio import newest
+from ullage.core.calibration import newest
 from ullage.core.errors import StoreError
 from ullage.core.profiles import ModelProfile, resolve_profile
+from ullage.stores import to_pairs, to_sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ullage.core.calibration import Key
+    from ullage.core.calibration import Key, Pair, Sample
     from ullage.core.profiles import Layer
     from ullage.core.profiles.overrides import ModelOverride
     from ullage.stores import SampleRecord, Store
@@ -44,18 +44,6 @@ class Nothing:
 
     def layers(self, provider: str, model: str) -> Sequence[Layer]:
         return ()
-
-
-def to_sample(record: SampleRecord) -> Sample:
-    """What `ratio-v1` needs of a record."""
-    return Sample(
-        id=record.id,
-        created_ms=record.created_ms,
-        estimated=record.estimated,
-        input_fresh=record.input_fresh,
-        cache_read=record.cache_read,
-        cache_write=record.cache_write,
-    )
 
 
 class _Window:
@@ -134,8 +122,7 @@ class Knowledge:
 
     def pairs(self, key: Key) -> list[Pair]:
         """The pairs of calls that were kept of what `growth-v1` learns."""
-        records = self._kept((key.provider, key.model, key.estimator), key.client)
-        return [Pair(**record.pair) for record in records if record.pair is not None]
+        return to_pairs(self._kept((key.provider, key.model, key.estimator), key.client))
 
     def _read(self, key: WindowKey, known: Iterable[Sample], now_ms: int) -> _Window:
         merged = {sample.id: sample for sample in (*map(to_sample, self._kept(key)), *known)}

@@ -1,6 +1,7 @@
 """Where ullage keeps what it learned: one small interface, several stores (docs/decisions/0003-stores.md)."""
 
 from .base import CallRecord, EventRecord, PrefixRecord, Reader, SampleRecord, SessionRecord, Store
+from .learned import to_pairs, to_sample
 from .memory import MemoryStore
 from .opening import open_reader, open_store
 from .report import report_call, report_event, report_session
@@ -21,4 +22,6 @@ __all__ = [
     "report_call",
     "report_event",
     "report_session",
+    "to_pairs",
+    "to_sample",
 ]

@@ -126,9 +126,13 @@ def test_awareness_switched_off_learns_nothing_and_warns_of_nothing() -> None:
 
 
 def test_growth_has_an_offset_and_a_slope_and_the_ratio_only_watches() -> None:
-    policy = Policy(method="growth-v1")
-    anchored = Anchored(conversion=Conversion(offset=9_056.0, slope=1.25), pairs=7)
-    aware = become_aware(profile_of(MINI), samples_of(*[1_700] * 4, ratio=1.7), policy, anchored=anchored)
+    aware = become_aware(
+        profile_of(MINI),
+        samples_of(*[1_700] * 4, ratio=1.7),
+        Policy(method="growth-v1"),
+        estimator="wire-v1",
+        anchored=Anchored(conversion=Conversion(offset=9_056.0, slope=1.25), pairs=7),
+    )
     assert aware.budget is not None
     assert aware.adaptive is not None
     assert (aware.budget.hard, aware.budget.offset, aware.budget.ratio) == (80_000, 9_056.0, 1.25)
@@ -140,7 +144,7 @@ def test_growth_has_an_offset_and_a_slope_and_the_ratio_only_watches() -> None:
         1.25,
         7,
     )
-    assert reported["applied_ratio"] == 1.7
+    assert (reported["estimator"], reported["applied_ratio"]) == ("wire-v1", 1.7)
 
 
 def test_growth_without_an_anchor_takes_one_token_for_one() -> None:

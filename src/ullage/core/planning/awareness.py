@@ -68,11 +68,13 @@ class Anchored(Struct, frozen=True, kw_only=True):
 class Awareness(Struct, frozen=True, kw_only=True):
     """All that limits are drawn from, and the limits. Without a known window there is no `budget` and nothing `adaptive`.
 
-    `conversion` is the one that was applied; `anchored` is what `growth-v1` had to offer, where it was asked.
+    `estimator` is the one that local tokens are counted by, here and in the samples. `conversion` is the one that was applied;
+    `anchored` is what `growth-v1` had to offer, where it was asked.
     """
 
     profile: ModelProfile
     policy: Policy
+    estimator: str
     calibration: Calibration
     conversion: Conversion
     anchored: Anchored | None
@@ -88,13 +90,15 @@ def become_aware(
     samples: Sequence[Sample],
     policy: Policy,
     *,
+    estimator: str | None = None,
     now_ms: int | None = None,
     anchored: Anchored | None = None,
 ) -> Awareness:
     """Draws the limits of a target.
 
-    `samples` are those of the profile's provider, model and estimator, in any order; `profile` was resolved with the same
-    `enabled`. `anchored` is given for `growth-v1`: a request without an anchor has nothing to convert by, so one token is one.
+    `samples` are those of the profile's provider and model by `estimator`, which is the profile's own if not given, in any order;
+    `profile` was resolved with the same `enabled`. `anchored` is given for `growth-v1`: a request without an anchor has nothing
+    to convert by, so one token is one.
     """
     enabled, bounds = policy.enabled, policy.bounds
     calibration = calibrate(samples, bounds, enabled=enabled, now_ms=now_ms)
@@ -112,6 +116,7 @@ def become_aware(
     return Awareness(
         profile=profile,
         policy=policy,
+        estimator=estimator or profile.token_estimator,
         calibration=calibration,
         conversion=conversion,
         anchored=anchored,
@@ -129,7 +134,7 @@ def report_awareness(awareness: Awareness, switch: Mapping[str, Any] | None = No
         awareness.calibration,
         awareness.policy.bounds,
         method=awareness.policy.method,
-        estimator=awareness.profile.token_estimator,
+        estimator=awareness.estimator,
     )
     if awareness.anchored is not None:
         calibration |= report_conversion(awareness.anchored.conversion, pairs=awareness.anchored.pairs)
