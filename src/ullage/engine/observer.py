@@ -6,14 +6,12 @@ bounded by bytes; past the bound a request is recorded with its usage but withou
 
 from __future__ import annotations
 
-import logging
-import queue
 import threading
-import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from .reading import Reader
+from .worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,16 +22,6 @@ if TYPE_CHECKING:
     from .exchange import Exchange
     from .knowledge import Sources
     from .observation import Observation
-
-_log = logging.getLogger("ullage.engine")
-
-# The relay of the request that woke us goes first: its bytes are on their way when we begin.
-_PATIENCE_S = 0.02
-# Work of this length is done in one stretch; handing the interpreter over costs both sides more than a small job takes.
-_STRETCH_S = 0.001
-# With more than this waiting, the observer works without rests.
-_BACKLOG = 1_000
-
 
 # Answers waiting to be read. They are small and carry the usage, so they do not share the allowance of the bodies.
 _ANSWERS_BYTES = 64 * 1024 * 1024
@@ -67,74 +55,47 @@ class Observer:
         self, *, store: Store, settings: Settings, new_id: Callable[[], str], sources: Sources | None = None
     ) -> None:
         self._reader = Reader(store=store, settings=settings, new_id=new_id, sources=sources)
-        self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._worker = Worker("ullage-observer")
         self._open: dict[str, Observation] = {}
         self._bodies = Allowance(settings.accounting.queue_bytes)
         self._answers = Allowance(_ANSWERS_BYTES)
-        self._closing = False
-        self._thread = threading.Thread(target=self._run, name="ullage-observer", daemon=True)
-        self._queue.put(self._reader.recall_sessions)
-        self._thread.start()
+        self._worker.put(self._reader.recall_sessions)
+        self._worker.start()
 
     def read_request(self, exchange: Exchange) -> None:
         """Accounts for a request, unless too much is waiting already."""
         if not self._bodies.admit(exchange.request_bytes):
             exchange.body = None
             exchange.warnings.append("accounting_skipped")
-        self._queue.put(lambda: self._begin(exchange))
+        self._worker.put(lambda: self._begin(exchange))
 
     def read_answer(self, exchange: Exchange, piece: bytes) -> None:
         """Reads a piece of an answer, unless too much is waiting already: then the rest of it is not read."""
         if self._answers.admit(len(piece)):
-            self._queue.put(lambda: self._feed(exchange, piece))
+            self._worker.put(lambda: self._feed(exchange, piece))
         elif "answer_skipped" not in exchange.warnings:
             exchange.warnings.append("answer_skipped")
 
     def finish(self, exchange: Exchange) -> None:
         """Writes the record of an exchange."""
-        self._queue.put(lambda: self._finish(exchange))
+        self._worker.put(lambda: self._finish(exchange))
 
     def count(self, exchange: Exchange, body: bytes) -> Future[int | None]:
         """Estimates a request for a client that asked for a count."""
         future: Future[int | None] = Future()
         if self._bodies.admit(len(body)):
-            self._queue.put(lambda: self._count(exchange, body, future))
+            self._worker.put(lambda: self._count(exchange, body, future))
         else:
             future.set_result(None)
         return future
 
     def flush(self, timeout_s: float) -> bool:
         """Waits until everything put in so far is done."""
-        done = threading.Event()
-        self._queue.put(done.set)
-        return done.wait(timeout_s)
+        return self._worker.flush(timeout_s)
 
     def close(self) -> None:
         """Does what is waiting, then ends the thread."""
-        self._closing = True
-        self._queue.put(None)
-        self._thread.join(timeout=30)
-
-    def _run(self) -> None:
-        worked_s = 0.0
-        while True:
-            try:
-                job = self._queue.get_nowait()
-            except queue.Empty:
-                job = self._queue.get()
-                time.sleep(_PATIENCE_S)
-            if job is None:
-                return
-            started = time.perf_counter()
-            try:
-                job()
-            except Exception:  # noqa: BLE001 - outermost loop of the thread: one bad exchange must not end it
-                _log.exception("an exchange could not be observed")
-            worked_s += time.perf_counter() - started
-            if worked_s > _STRETCH_S and self._queue.qsize() < _BACKLOG and not self._closing:
-                # As long a rest as the work took: a relay that became ready meanwhile finds the interpreter free.
-                time.sleep(worked_s)
-                worked_s = 0.0
+        self._worker.close()
 
     def _begin(self, exchange: Exchange) -> None:
         body, exchange.body = exchange.body, None

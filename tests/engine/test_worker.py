@@ -1,0 +1,66 @@
+"""The worker's thread: order, urgency, and faults that end nothing."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from ullage.engine.worker import Worker
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    worker = Worker("test")
+    worker.start()
+    yield worker
+    worker.close()
+
+
+def test_jobs_are_done_in_order_and_urgent_ones_first(worker: Worker) -> None:
+    gate, done = threading.Event(), list[str]()
+    worker.put(gate.wait, urgent=True)
+    for name in ("a", "b"):
+        worker.put(lambda name=name: done.append(name))  # type: ignore[misc]
+    for name in ("1", "2"):
+        worker.put(lambda name=name: done.append(name), urgent=True)  # type: ignore[misc]
+    gate.set()
+    assert worker.flush(10)
+    assert done == ["1", "2", "a", "b"]
+
+
+def test_what_waits_at_the_end_is_still_done() -> None:
+    worker, done = Worker("test"), list[int]()
+    for number in range(100):
+        worker.put(lambda number=number: done.append(number), urgent=number % 3 == 0)  # type: ignore[misc]
+    worker.start()
+    worker.close()
+    assert sorted(done) == list(range(100))
+
+
+def test_a_fault_ends_the_job_alone(worker: Worker, caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> None:
+        raise RuntimeError("a fault of ours")
+
+    with caplog.at_level(logging.ERROR):
+        worker.put(fail)
+        assert worker.flush(10)
+    assert "a fault of ours" in caplog.text
+
+
+def test_many_threads_may_put_jobs_in(worker: Worker) -> None:
+    done: list[int] = []
+
+    def put_some(urgent: bool) -> None:
+        for number in range(500):
+            worker.put(lambda number=number: done.append(number), urgent=urgent)  # type: ignore[misc]
+
+    threads = [threading.Thread(target=put_some, args=(urgent,)) for urgent in (True, False, True, False)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert worker.flush(10)
+    assert len(done) == 2_000
