@@ -29,18 +29,13 @@ WindowKey = tuple[str, str, str]
 
 
 class Sources(Protocol):
-    """Where profiles come from; `version` changes with what is published."""
-
-    @property
-    def version(self) -> int: ...
+    """What is published of models; the same object is given again as long as nothing new is."""
 
     def layers(self, provider: str, model: str) -> Sequence[Layer]: ...
 
 
 class Nothing:
     """Nobody publishes anything: profiles are what overrides say."""
-
-    version = 0
 
     def layers(self, provider: str, model: str) -> Sequence[Layer]:
         return ()
@@ -79,31 +74,27 @@ class Knowledge:
         self._enabled = enabled
         self._estimator = estimator
         self._size = window
-        self._version = self._sources.version
-        self._profiles: dict[tuple[str, str, str | None], ModelProfile] = {}
+        self._profiles: dict[tuple[str, str, str | None], tuple[Sequence[Layer], ModelProfile]] = {}
         self._windows: dict[WindowKey, _Window] = {}
 
     def profile(self, provider: str, model: str, dialect: str | None) -> ModelProfile:
         """What is known of a target now."""
-        if self._version != self._sources.version:
-            self._version = self._sources.version
-            self._profiles.clear()
-        key = (provider, model, dialect)
+        key, layers = (provider, model, dialect), self._sources.layers(provider, model)
         known = self._profiles.get(key)
-        if known is None:
-            known = resolve_profile(
+        if known is None or known[0] is not layers:
+            profile = resolve_profile(
                 provider,
                 model,
                 dialect=dialect,
-                layers=self._sources.layers(provider, model),
+                layers=layers,
                 overrides=self._overrides,
                 enabled=self._enabled,
                 estimator=self._estimator,
             )
-            self._profiles[key] = known
+            known = self._profiles[key] = (layers, profile)
             if len(self._profiles) > _TARGETS:
                 del self._profiles[next(iter(self._profiles))]
-        return known
+        return known[1]
 
     def samples(self, key: WindowKey, now_ms: int) -> Sequence[Sample]:
         """The newest samples of a key, at most the window's number."""
