@@ -129,7 +129,7 @@ class TestWindows:
             "anthropic", "claude-sonnet-4-5", layers=[layer(max_input_tokens=200_000, max_output_tokens=64_000)]
         )
         assert (profile.context_window, profile.max_input_tokens) == (200_000, None)
-        assert profile.sources["context_window"].detail == "m, the largest input, taken for the window"
+        assert profile.sources["context_window"].detail == "m: the largest input, taken for the window"
 
     def test_output_comes_on_top_where_a_second_source_adds_it_up(self) -> None:
         layers = [
@@ -141,7 +141,7 @@ class TestWindows:
         origin = profile.sources["context_window"]
         assert origin.source == "litellm"
         assert origin.exact
-        assert origin.detail == "gpt-5, 272,000 in and 128,000 out, as genai-prices adds up"
+        assert origin.detail == "gpt-5: 272,000 in and 128,000 out, as genai-prices adds up"
 
     def test_another_window_of_a_later_source_changes_nothing(self) -> None:
         layers = [
@@ -238,7 +238,7 @@ class TestSources:
         dated = Layer(
             source="genai-prices", facts=ModelFacts(context_window=1), exact=True, matched="gpt-5", as_of="0.2.3"
         )
-        assert resolve_profile("p", "m", layers=[dated]).sources["context_window"].detail == "gpt-5, as of 0.2.3"
+        assert resolve_profile("p", "m", layers=[dated]).sources["context_window"].detail == "gpt-5 (0.2.3)"
 
 
 class TestPrices:

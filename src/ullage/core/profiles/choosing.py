@@ -73,7 +73,5 @@ def choose(field: str, said: Said, ordered: Iterable[Layer]) -> Found:
 
 def credit(layer: Layer, note: str = "", *, exact: bool = True) -> Provenance:
     """The layer as the source of a value. `exact` off marks a value that rests on a similar model elsewhere as well."""
-    parts = (layer.matched, f"as of {layer.as_of}" if layer.as_of else "", note)
-    return Provenance(
-        source=layer.source, detail=", ".join(part for part in parts if part), exact=exact and layer.exact
-    )
+    name = f"{layer.matched} ({layer.as_of})" if layer.as_of else layer.matched
+    return Provenance(source=layer.source, detail=f"{name}: {note}" if note else name, exact=exact and layer.exact)
