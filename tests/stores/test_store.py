@@ -237,6 +237,15 @@ def test_of_each_key_the_200_newest_samples_stay(store: Store, records: Records)
     assert len(store.samples("anthropic", "claude-y", "wire-v1")) == 1
 
 
+def test_of_samples_of_one_time_those_with_the_highest_ids_stay(store: Store, records: Records) -> None:
+    for number in (*range(0, 260, 2), *range(259, 0, -2)):
+        store.put_sample(records.sample(f"c{number:03}"))
+    assert store.flush()
+    store.put_sample(records.sample("c000b"))
+    assert store.flush()
+    assert [sample.id for sample in store.samples(*KEY)] == [f"c{number:03}" for number in range(259, 59, -1)]
+
+
 def test_of_a_target_and_session_the_prefix_used_last_stays(store: Store, records: Records) -> None:
     for used_ms, tokens in ((20, 1), (30, 2), (10, 3), (30, 4)):
         store.put_prefix(records.prefix(used_ms=used_ms, tokens=tokens))

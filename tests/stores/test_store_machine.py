@@ -1,4 +1,7 @@
-"""Random commands against every store and a model of it: what a store holds is what was last put under each id."""
+"""Random commands against every store and a model of it: what a store holds is what was last put under each id.
+
+Of samples it is what was first put, and the newest 200 of each key; of prefixes what was used last.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from ullage.stores import CallRecord, EventRecord, MemoryStore, SessionRecord, SqliteStore
+from ullage.stores import (
+    CallRecord,
+    EventRecord,
+    MemoryStore,
+    PrefixRecord,
+    SampleRecord,
+    SessionRecord,
+    SqliteStore,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,15 +34,20 @@ SESSIONS = st.sampled_from(["s1", "s2"])
 KINDS = st.sampled_from(["conversation", "title"])
 TIMES_MS = st.integers(0, 5)
 LIMITS = st.integers(0, 6)
+ESTIMATORS = st.sampled_from(["chars-v1", "wire-v1"])
+MODELS = st.sampled_from(["m0", "m1"])
+CLIENTS = st.sampled_from(["codex", "pi"])
 
 
 class Model:
-    """A store in ten lines: records under their ids, the one that was put first last."""
+    """A store in a few lines: records under their ids, the one that was put first last."""
 
     def __init__(self) -> None:
         self.sessions: list[SessionRecord] = []
         self.calls: list[CallRecord] = []
         self.events: list[EventRecord] = []
+        self.samples: dict[tuple[str, str], SampleRecord] = {}
+        self.prefixes: dict[tuple[str, str], PrefixRecord] = {}
 
     def put(self, shelf: list[Any], record: Any) -> None:
         places = [place for place, other in enumerate(shelf) if other.id == record.id]
@@ -44,6 +60,19 @@ class Model:
     def newest_events(self, session: str | None) -> list[EventRecord]:
         found = (event for event in self.events if session in (None, event.session))
         return sorted(found, key=lambda event: -event.created_ms)
+
+    def put_prefix(self, record: PrefixRecord) -> None:
+        place = (record.model, record.session)
+        if place not in self.prefixes or record.used_ms >= self.prefixes[place].used_ms:
+            self.prefixes[place] = record
+
+    def newest_samples(self, model: str, estimator: str) -> list[SampleRecord]:
+        found = [record for record in self.samples.values() if (record.model, record.estimator) == (model, estimator)]
+        return sorted(found, key=lambda record: (record.created_ms, record.id), reverse=True)[:200]
+
+    def newest_prefixes(self) -> list[PrefixRecord]:
+        newest = sorted(enumerate(self.prefixes.values()), key=lambda entry: (entry[1].used_ms, entry[0]), reverse=True)
+        return [record for _, record in newest]
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -86,6 +115,61 @@ class StoreMachine(RuleBasedStateMachine):
         )
         self.store.put_event(record)
         self.model.events.insert(0, record)
+
+    @rule(
+        first=st.integers(0, 300),
+        number=st.sampled_from([1, 40, 500]),
+        estimator=ESTIMATORS,
+        estimated=st.integers(0, 9),
+    )
+    def put_samples(self, first: int, number: int, estimator: str, estimated: int) -> None:
+        """So many calls in a row, each always of one time and model; those that were put before are echoes."""
+        for call in range(first, first + number):
+            record = SampleRecord(
+                id=f"c{call}",
+                created_ms=call * 37 % 100,
+                provider="p",
+                model=f"m{call % 2}",
+                estimator=estimator,
+                client=("codex", "pi")[call // 2 % 2],
+                session="s1",
+                estimated=estimated,
+                input_fresh=1,
+                cache_read=0,
+                cache_write=0,
+            )
+            self.store.put_sample(record)
+            self.model.samples.setdefault((record.id, estimator), record)
+
+    @rule(model=MODELS, estimator=ESTIMATORS, client=st.none() | CLIENTS, limit=st.sampled_from([0, 3, 120, 999]))
+    def read_samples(self, model: str, estimator: str, client: str | None, limit: int) -> None:
+        assert self.store.flush()
+        kept = self.model.newest_samples(model, estimator)
+        expected = [record for record in kept if client in (None, record.client)][:limit]
+        assert self.store.samples("p", model, estimator, client=client, limit=limit) == expected
+        keys = {(record.provider, record.model, record.estimator) for record in self.model.samples.values()}
+        assert self.store.sample_keys() == sorted(keys)
+
+    @rule(model=MODELS, session=SESSIONS, used_ms=st.integers(0, 2), tokens=st.integers(0, 3))
+    def put_prefix(self, model: str, session: str, used_ms: int, tokens: int) -> None:
+        record = PrefixRecord(
+            provider="p",
+            model=model,
+            session=session,
+            used_ms=used_ms,
+            ttl_ms=1,
+            depth=1,
+            chain="x",
+            tokens=tokens,
+        )
+        self.store.put_prefix(record)
+        self.model.put_prefix(record)
+
+    @rule(since_ms=st.integers(0, 2), limit=LIMITS)
+    def read_prefixes(self, since_ms: int, limit: int) -> None:
+        assert self.store.flush()
+        expected = [record for record in self.model.newest_prefixes() if record.used_ms >= since_ms]
+        assert self.store.prefixes(since_ms=since_ms, limit=limit) == expected[:limit]
 
     @rule(name=IDS, prefix=st.sampled_from(["", "a", "ab", "x"]))
     def find(self, name: str, prefix: str) -> None:
@@ -139,4 +223,4 @@ class SqliteMachine(StoreMachine):
 
 @pytest.mark.parametrize("machine", [MemoryMachine, SqliteMachine])
 def test_a_store_holds_what_was_last_put(machine: Callable[[], StoreMachine]) -> None:
-    run_state_machine_as_test(machine, settings=settings(max_examples=25, stateful_step_count=25, deadline=None))
+    run_state_machine_as_test(machine, settings=settings(max_examples=50, stateful_step_count=25, deadline=None))
