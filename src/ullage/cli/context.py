@@ -150,11 +150,15 @@ def make_report(inspection: Inspection) -> dict[str, Any]:
     """The whole report of a source, as `--json` prints it."""
     from ullage.core.accounting import report
     from ullage.core.accounting.insights import report_insights
+    from ullage.core.calibration import report_course
     from ullage.stores.report import iso_time
 
-    breakdown = inspection.breakdown
-    insights = report_insights(inspection.find_insights(), breakdown, time_text=iso_time)
-    return {**report(breakdown), "insights": insights}
+    breakdown, course = inspection.breakdown, inspection.find_course()
+    return {
+        **report(breakdown),
+        "insights": report_insights(inspection.find_insights(), breakdown, time_text=iso_time),
+        "calibration": report_course(course, time_text=iso_time, name_of=inspection.name_call) if course else None,
+    }
 
 
 def _show_exactly(source: str | None, wishes: Wishes, view: str, *, as_json: bool) -> int:

@@ -16,6 +16,7 @@ from .records import open_records
 
 if TYPE_CHECKING:
     from ullage.core.accounting.insights import Insights, ReportedCall
+    from ullage.core.calibration import Course
     from ullage.stores import CallRecord, Reader
 
     from .context_input import Wishes
@@ -37,7 +38,9 @@ def inspect_live(wishes: Wishes) -> Inspection:
                 source=breakdown.source or f"call:{call.id}",
                 window=wishes.window or breakdown.window,
             )
-            return Inspection(breakdown, partial(_find_insights, records, call))
+            return Inspection(
+                breakdown, partial(_find_insights, records, call), partial(_find_course, records, call, wishes)
+            )
     raise InputError(
         "No accounted call is recorded yet.",
         hint="Send one prompt through `ullage serve`, or give a session file or a request body.",
@@ -64,6 +67,34 @@ def _find_insights(records: Reader, newest: CallRecord) -> Insights:
         caching=find_reported_caching(reported),
         compactions=find_reported_compactions(reported),
         clearings=find_clearings(calls),
+    )
+
+
+def _find_course(records: Reader, newest: CallRecord, wishes: Wishes) -> Course | None:
+    """What was learned of the model that the newest call asked for, by whichever session, and which calls of this one were no
+    samples."""
+    from ullage.core.calibration import Refused, draw_course
+    from ullage.stores import to_sample
+    from ullage.stores.report import target_of
+
+    if newest.model is None:
+        return None
+    learned = (newest.awareness or {}).get("calibration") or {}
+    estimator = learned.get("estimator") or wishes.preferences.planner_estimator(newest.provider, newest.model)
+    calls = records.calls(newest.session, limit=_SESSION_CALLS) if newest.session else [newest]
+    refused = [
+        Refused(id=call.id, created_ms=call.created_ms, reason=str(call.sample["refused"]))
+        for call in reversed(calls)
+        if target_of(call) == target_of(newest) and call.sample is not None and "refused" in call.sample
+    ]
+    policy = wishes.preferences.policy
+    return draw_course(
+        [to_sample(record) for record in records.samples(newest.provider, newest.model, estimator)],
+        policy.bounds,
+        target=target_of(newest),
+        estimator=estimator,
+        refused=refused,
+        enabled=policy.enabled,
     )
 
 

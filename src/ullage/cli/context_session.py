@@ -33,6 +33,7 @@ from ullage.core.errors import CallError
 from ullage.sources import read_session
 
 from .inspection import Inspection, with_repeats
+from .session_calibration import recorded_course
 from .session_expectation import expect_next
 from .session_timeline import call_facts, is_compacted, is_whole, make_timeline
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from ullage.core.accounting import Breakdown, Measure, Meter
     from ullage.core.accounting.insights import Caching, Repeats
+    from ullage.core.calibration import Course
     from ullage.core.content import Context
     from ullage.sources import Call, Compaction, Session
 
@@ -86,7 +88,7 @@ def inspect_session(path: Path, wishes: Wishes, progress: Callable[[int, int], N
     breakdown = _with_learned_total(breakdown, shown)
     ratios = measured_ratios(record.calls, messages)
     breakdown, repeats = with_repeats(breakdown, context, meter, ratios=ratios, folder=session.cwd)
-    return Inspection(breakdown, partial(_find_insights, shown, repeats))
+    return Inspection(breakdown, partial(_find_insights, shown, repeats), partial(_find_course, shown), name_call=int)
 
 
 def _with_learned_total(breakdown: Breakdown, shown: _Shown) -> Breakdown:
@@ -175,6 +177,14 @@ def _find_insights(shown: _Shown, repeats: Repeats) -> Insights:
         compactions=find_compactions(_moments(shown, last), accounts),
         clearings=find_clearings(calls),
     )
+
+
+def _find_course(shown: _Shown) -> Course | None:
+    """What the calls to the model that is shown taught, up to the call that is shown."""
+    like = _call_that_names(shown.session, shown.call)
+    preferences = shown.wishes.preferences
+    estimator = preferences.planner_estimator(like.provider or "", like.model or "") if like is not None else ""
+    return recorded_course(shown.session, like, preferences.policy, estimator=estimator, last=shown.call)
 
 
 def _caching(shown: _Shown) -> Caching | None:

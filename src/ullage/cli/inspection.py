@@ -11,14 +11,18 @@ if TYPE_CHECKING:
 
     from ullage.core.accounting import Breakdown, Meter
     from ullage.core.accounting.insights import Block, Insights, Repeats
+    from ullage.core.calibration import Course
     from ullage.core.content import Context
 
 
 class Inspection(NamedTuple):
-    """A breakdown with its warnings, and a way to the insights: those into a whole session read the whole file."""
+    """A breakdown with its warnings, and ways to the insights and to what usage taught: those into a whole session read the
+    whole file. `name_call` makes the name that people know a call by of its id in the course."""
 
     breakdown: Breakdown
     find_insights: Callable[[], Insights]
+    find_course: Callable[[], Course | None] = lambda: None
+    name_call: Callable[[str], int | str] = str
 
 
 def with_repeats(

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import click
 
 from ullage.core.profiles.heuristics import NO_HEURISTICS
+from ullage.settings.records import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ullage.core.accounting import Meter
+    from ullage.core.planning import Policy
     from ullage.core.profiles.heuristics import Heuristics
 
 ESTIMATORS = ("wire-v1", "o200k-base-v1", "chars-v1", "inspector-v2", "inspector-v1")
@@ -20,11 +22,33 @@ _SECTION = "accounting."
 
 
 class Preferences(NamedTuple):
-    """The estimator, what is set about those that divide characters, and the style of numbers."""
+    """The estimator, what is set about those that divide characters, the style of numbers, and the settings as a whole."""
 
     estimator: str = "wire-v1"
     heuristics: Heuristics = NO_HEURISTICS
     style: Literal["fine", "coarse"] = "fine"
+    settings: Settings = Settings()
+
+    @property
+    def policy(self) -> Policy:
+        """How is learned from usage."""
+        from ullage.settings.policy import make_policy
+
+        return make_policy(self.settings)
+
+    def planner_estimator(self, provider: str, model: str) -> str:
+        """What plans for a model are counted by, which is what its samples are made with."""
+        from ullage.core.profiles import resolve_profile
+
+        models = self.settings.models
+        profile = resolve_profile(
+            provider,
+            model,
+            overrides=models.overrides,
+            enabled=models.enabled,
+            estimator=self.settings.calibration.estimator,
+        )
+        return profile.token_estimator
 
     def meter(self, *, dialect: str | None, provider: str | None, model: str | None, client: str | None) -> Meter:
         """The meter for a model, as `make_meter` has it."""
@@ -49,7 +73,7 @@ def load_preferences(*, estimator: str | None = None, style: str | None = None) 
         if (problem.key or "").startswith(_SECTION):
             click.echo(f"ullage: {problem}", err=True)
     accounting = loaded.settings.accounting
-    return Preferences(accounting.estimator, accounting.heuristics, accounting.number_style)
+    return Preferences(accounting.estimator, accounting.heuristics, accounting.number_style, loaded.settings)
 
 
 def estimator_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .axes import ticks_to
 from .kinds import GAP, colour_of, in_order, title_of
 from .markup import Markup, join, tag
 from .numbers import short, signed, tokens
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = 1000.0, 360.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 12.0, 26.0, 34.0
 _WIDEST_COLUMN = 60.0
-_GRID_LINES = 5
 _SMALLEST_POINT = 1.2
 _WINDOW_IN_SIGHT = 1.5
 """A window is drawn as a line if the highest prompt fills this part of it upside down: a far-off line would flatten the rest."""
@@ -90,7 +90,7 @@ def draw_chart(report: dict[str, Any]) -> Markup | None:
     window = report["window"]
     most = max(column.top for column in columns)
     shows_window = window is not None and most * _WINDOW_IN_SIGHT >= window
-    ticks = _ticks(max(most, window) if shows_window else most)
+    ticks = ticks_to(max(most, window) if shows_window else most)
     step = min(_WIDEST_COLUMN, (_WIDTH - _LEFT - _RIGHT) / len(columns))
     scale = _Scale(step, ticks[-1])
     kinds = in_order(kind for column in columns for kind in column.stack)
@@ -129,14 +129,6 @@ def _is_ahead(report: dict[str, Any], columns: Sequence[Column]) -> bool:
     """Whether the report looks beyond the last call, and not at an earlier one without usage."""
     last = columns[-1]
     return last.total is None or last.exact or report["total"] != last.total
-
-
-def _ticks(most: float) -> list[int]:
-    """Round numbers from zero to above the highest, about five of them."""
-    rough = max(1.0, most) / _GRID_LINES
-    power = 10 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
-    return [round(step * index) for index in range(math.ceil(most / step) + 1)] if step >= 1 else [0, 1]
 
 
 def _grid(ticks: Sequence[int], scale: _Scale) -> Markup:

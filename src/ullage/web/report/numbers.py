@@ -36,6 +36,11 @@ def percent(share: float | None, *, exact: bool = True) -> str:
     return f"{'' if exact else '~'}{100 * share:.1f}%".replace("-", MINUS)
 
 
+def ratio(value: float | None) -> str:
+    """`1.205`; the data in the page has all decimals."""
+    return NONE if value is None else f"{value:.3f}"
+
+
 def is_exact(section: dict[str, Any]) -> bool:
     """Whether the provider said the number itself."""
     return bool(section.get("method") == "usage")

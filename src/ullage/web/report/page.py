@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ullage._version import __version__
 
+from .calibration import calibration_parts
 from .chart import draw_chart, legend_of
 from .kinds import in_order
 from .markup import Markup, document, embedded_json, join, style, tag
@@ -73,6 +74,7 @@ def _sections(report: dict[str, Any]) -> Iterator[Markup | None]:
     yield _section("growth-section", "Growth, call by call", *_growth(report))
     yield _section("repeats", "There twice, or no longer true", *_repeats(insights))
     yield _section("cache-section", "The provider's cache", *_cache(insights["cache"]))
+    yield _section("calibration", "Estimate and usage", *calibration_parts(report.get("calibration")))
     yield _section("compactions", "Compactions", *_compactions(insights))
 
 
