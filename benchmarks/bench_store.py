@@ -1,8 +1,9 @@
 """What a record costs: the caller's time to hand it over, and the writer thread's time to keep it.
 
-Records of three sizes (an event, a call with usage, a call with a context report) go through a `SqliteStore` in bursts and at a
-daemon's pace. Floors, in turns within the same run: rows ready to be written (encoded, compressed), by bare `executemany` in
-groups, and with one commit per record. `python -m benchmarks.bench_store [--quick]`.
+Records of four sizes (an event, a sample, a call with usage, a call with a context report) go through a `SqliteStore` in bursts
+and at a daemon's pace; samples make room for themselves. Floors, in turns within the same run: rows ready to be written (encoded,
+compressed), by bare `executemany` in groups, and with one commit per record. Then what a look-up costs.
+`python -m benchmarks.bench_store [--quick]`.
 """
 
 from __future__ import annotations
@@ -13,19 +14,23 @@ import statistics
 import tempfile
 import threading
 import time
+import timeit
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
 
 from benchmarks.parts.processes import machine
-from ullage.stores import CallRecord, EventRecord, SqliteStore
+from ullage.stores import CallRecord, EventRecord, SampleRecord, SqliteStore
+from ullage.stores.base import SAMPLES_KEPT
 from ullage.stores.encoding import encode
 from ullage.stores.files import open_for_writing
-from ullage.stores.groups import PUT_CALL, PUT_EVENT, Write, commit, gather
+from ullage.stores.groups import PUT_CALL, PUT_EVENT, PUT_SAMPLE, Write, commit, gather
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Record = CallRecord | EventRecord
+Record = CallRecord | EventRecord | SampleRecord
 
 
 class Figures(NamedTuple):
@@ -41,6 +46,25 @@ class Figures(NamedTuple):
 def make_event(number: int) -> EventRecord:
     details = {"before": number, "after": number // 2}
     return EventRecord(created_ms=number, kind="rewrite", session="s1", call=f"call-{number}", details=details)
+
+
+def make_sample(number: int) -> SampleRecord:
+    """One of four models; from the 800th on an older one goes for each."""
+    return SampleRecord(
+        id=f"01J9ZK{number:020d}",
+        created_ms=number,
+        provider="anthropic",
+        model=f"claude-opus-4-{number % 4}",
+        estimator="wire-v1",
+        client="claude-code",
+        session=f"session-{number % 8}",
+        estimated=80_000 + number,
+        input_fresh=number % 3000,
+        cache_read=79_000 + number,
+        cache_write=number % 500,
+        output=512,
+        window=200_000,
+    )
 
 
 def make_call(number: int) -> CallRecord:
@@ -95,7 +119,11 @@ def through_store(folder: Path, records: list[Record], pause_s: float) -> Figure
     """Puts every record, then flushes. With `pause_s` between two puts, as a daemon's requests come."""
     path = folder / "store.db"
     store = SqliteStore(path, clock_ms=lambda: 0, queue_records=10**6, queue_bytes=10**10)
-    put: dict[type, Callable[[Record], None]] = {CallRecord: store.put_call, EventRecord: store.put_event}  # type: ignore[dict-item]
+    put: dict[type, Callable[[Any], None]] = {
+        CallRecord: store.put_call,
+        EventRecord: store.put_event,
+        SampleRecord: store.put_sample,
+    }
     waits_us: list[float] = []
     cpu_before = time.process_time() - time.thread_time()
     begun = time.perf_counter()
@@ -123,6 +151,9 @@ def write_of(record: Record) -> Write:
     _, payload = encode(record)
     if isinstance(record, CallRecord):
         return Write(PUT_CALL, record.id, (record.id, record.session, record.kind, record.created_ms), payload)
+    if isinstance(record, SampleRecord):
+        key = (record.provider, record.model, record.estimator)
+        return Write(PUT_SAMPLE, None, (record.id, *key, record.client, record.created_ms), payload)
     return Write(PUT_EVENT, None, (record.session, record.created_ms), payload)
 
 
@@ -160,8 +191,28 @@ def measure(make: Callable[[int], Record], number: int) -> list[str]:
     ]
 
 
+def look_up(keys: int, rounds: int) -> list[tuple[str, float]]:
+    """Microseconds that reads take on a file with full windows of so many models."""
+    with tempfile.TemporaryDirectory() as name:
+        store = SqliteStore(Path(name) / "store.db", clock_ms=lambda: 0)
+        for number in range(keys * SAMPLES_KEPT):
+            sample = make_sample(number)
+            store.put_sample(msgspec.structs.replace(sample, model=f"m{number % keys}"))
+        assert store.flush(60)
+        reads: dict[str, Callable[[], object]] = {
+            "the 200 samples of a key": lambda: store.samples("anthropic", "m1", "wire-v1"),
+            "the newest 10 of them": lambda: store.samples("anthropic", "m1", "wire-v1", limit=10),
+            f"the {keys} keys": store.sample_keys,
+            "a session that is not there": lambda: store.find_session("none"),
+        }
+        costs_us = [(title, timeit.timeit(read, number=rounds) / rounds * 1e6) for title, read in reads.items()]
+        store.close()
+    return costs_us
+
+
 KINDS: dict[str, Callable[[int], Record]] = {
     "event": make_event,
+    "sample": make_sample,
     "call with usage": make_call,
     "call with context report": make_reported_call,
 }
@@ -188,6 +239,9 @@ def main() -> None:
     print("|---|" + "---:|" * len(COLUMNS))
     for name, make in KINDS.items():
         print(f"| {name} | " + " | ".join(measure(make, 2_000 if quick else 20_000)) + " |")
+    print("\n| look-up | µs |\n|---|---:|")
+    for title, cost_us in look_up(20, 50 if quick else 500):
+        print(f"| {title} | {cost_us:,.0f} |")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 RELEASED = {
     "m001_sessions_calls_events": "2fb86ddab8491c0964024f006dc9470ef40b3336c4eb6f4fb45edc2c27fddf1a",
+    "m002_samples_prefixes": "0948ec948546c29e871fc424dd11c9cf0fcf5b39bf5fe69622ccb09b3f74226c",
 }
 """Checksums of the steps that people have applied. A line here is never changed, only added."""
 
