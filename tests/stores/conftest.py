@@ -18,6 +18,7 @@ from ullage.stores import (
     SessionRecord,
     SqliteStore,
     Store,
+    open_store,
 )
 
 if TYPE_CHECKING:
@@ -121,12 +122,27 @@ def open_sqlite(database: Path, clock: Clock) -> Iterator[Callable[..., SqliteSt
         store.close(0.2)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture
+def open_projects(database: Path, clock: Clock) -> Iterator[Callable[..., Store]]:
+    """Opens stores with a file for each project; those still open are closed after the test."""
+    opened: list[Store] = []
+
+    def open_one(**options: Any) -> Store:
+        common = {"url": "sqlite", "data_dir": database.parent, "clock_ms": clock, "scope": "project"}
+        opened.append(open_store(**(common | options)))
+        return opened[-1]
+
+    yield open_one
+    for store in opened:
+        store.close(0.5)
+
+
+@pytest.fixture(params=["memory", "sqlite", "projects"])
 def store(request: pytest.FixtureRequest) -> Store:
     """Every kind of store in turn. It is the year 1970: nothing is too old."""
     if request.param == "memory":
         return MemoryStore()
-    opened: Store = request.getfixturevalue("open_sqlite")(clock_ms=lambda: 0)
+    opened: Store = request.getfixturevalue(f"open_{request.param}")(clock_ms=lambda: 0)
     return opened
 
 
