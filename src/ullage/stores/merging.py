@@ -41,8 +41,8 @@ _SESSION_IDS = "SELECT id FROM sessions UNION SELECT session FROM calls UNION SE
 
 
 class ProjectReader:
-    """The reading half over `main` and the projects' files in `folder`; `busy_timeout_s` and `pause_s` as `SqliteReader` has them,
-    for each of these."""
+    """The reading half over `main` and the files of projects in `folder`; `busy_timeout_s` and `pause_s` as `SqliteReader` has
+    them, for each of these."""
 
     def __init__(
         self, main: Reader, folder: Path, *, busy_timeout_s: float = files.BUSY_TIMEOUT_S, pause_s: float = 0.0
@@ -59,15 +59,7 @@ class ProjectReader:
         )
 
     def find_session(self, session_id: str) -> SessionRecord | None:
-        found = self._main.find_session(session_id)
-        for file in self._files():
-            if found is not None and found.last_ms >= file.latest_ms:
-                break
-            if self._may_hold(file, session_id):
-                other = self._ask(file, lambda reader: reader.find_session(session_id))
-                if found is None or (other is not None and other.last_ms > found.last_ms):
-                    found = other
-        return found
+        return self._find_session(session_id, self._files())
 
     def session_ids(self, prefix: str, *, limit: int = 10) -> list[str]:
         return self._ids(lambda reader: reader.session_ids(prefix, limit=limit), limit)
@@ -157,13 +149,25 @@ class ProjectReader:
             found = list(unique.values())[:limit]
         return found
 
+    def _find_session(self, session_id: str, projects: Iterable[ProjectFile]) -> SessionRecord | None:
+        found = self._main.find_session(session_id)
+        for file in projects:
+            if found is not None and found.last_ms >= file.latest_ms:
+                break
+            if self._may_hold(file, session_id):
+                other = self._ask(file, lambda reader: reader.find_session(session_id))
+                if found is None or (other is not None and other.last_ms > found.last_ms):
+                    found = other
+        return found
+
     def _homes(self, session_id: str | None) -> Iterable[ProjectFile]:
         """The files that may have records of a session: more than one if it went from one project to another."""
+        projects = self._files()
         if session_id is None:
-            return self._files()
-        session = self.find_session(session_id)
+            return projects
+        session = self._find_session(session_id, projects)
         since_ms = session.started_ms if session is not None else 0
-        return (file for file in self._files() if file.latest_ms >= since_ms and self._may_hold(file, session_id))
+        return (file for file in projects if file.latest_ms >= since_ms and self._may_hold(file, session_id))
 
     def _ids(self, read: Callable[[Reader], list[str]], limit: int) -> list[str]:
         found = set(read(self._main)).union(*(self._ask(file, read) or [] for file in self._files()))
