@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.core.accounting.insights import marks_on
 from ullage.core.caching import (
     Chain,
     Expectation,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from ullage.core.caching import Miss
     from ullage.core.content import Usage
     from ullage.core.profiles.facts import Prices
-    from ullage.core.wire import Conversation
+    from ullage.core.wire import Conversation, Slice
 
     from .measuring import Measures, Weights
 
@@ -57,6 +58,8 @@ _LINES_OF_A_SESSION = 4
 # Lines of other sessions that are looked at, the newest first: they share the harness, and the newest is as good as any.
 _CANDIDATES = 8
 _HEAD_SLICES = 2_000
+# About 100 bytes each: some 4 MB when both generations are full.
+_MARKED_SLICES = 20_000
 
 _Target = tuple[str, str]
 
@@ -95,6 +98,7 @@ class Warmth:
         self._lines = _Lines(lines, slices)
         self._recalled: dict[tuple[_Target, str], PrefixRecord] = {}
         self._head_hashes: TwoGenerations[int, int] = TwoGenerations(_HEAD_SLICES)
+        self._marks: TwoGenerations[int, tuple[str | None, ...]] = TwoGenerations(_MARKED_SLICES)
 
     def recall(self, records: Iterable[PrefixRecord]) -> None:
         """Takes up what was warm before a restart, newest first. A line is known again by one hash of its slices."""
@@ -135,6 +139,7 @@ class Warmth:
             hashes=(*head, *hashes),
             weights=(*weights.tools, *weights.system, *weights.messages),
             turn=_turn(measures, len(head)),
+            marks_of=self._marks_on,
         )
         own = self._lines.find_own(forecast.target, session, chain)
         recalled = self._recalled.pop((forecast.target, session), None)
@@ -187,6 +192,13 @@ class Warmth:
                 known = canonical_hash(piece, conversation.dialect)
                 self._head_hashes.keep(piece.hash, known)
             yield known
+
+    def _marks_on(self, piece: Slice) -> tuple[str | None, ...]:
+        known = self._marks.find(piece.hash)
+        if known is None:
+            known = marks_on(piece)
+            self._marks.keep(piece.hash, known)
+        return known
 
 
 def miss_details(forecast: Forecast, miss: Miss, prices: Prices | None) -> dict[str, Any]:

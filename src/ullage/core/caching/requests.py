@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from xxhash import xxh3_64_intdigest
 
-from ullage.core.accounting.insights import find_marks
+from ullage.core.accounting.insights import find_marks, marks_on
 from ullage.core.wire.jsontext import decode
 
 from .chains import Chain, Mark, make_chain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ullage.core.profiles.cache_rules import CacheRule
     from ullage.core.wire import Conversation, Slice
@@ -26,10 +26,16 @@ _OPENING_BYTES = 64
 
 
 def chain_of(
-    conversation: Conversation, rule: CacheRule, *, hashes: Sequence[int], weights: Iterable[int], turn: int = 0
+    conversation: Conversation,
+    rule: CacheRule,
+    *,
+    hashes: Sequence[int],
+    weights: Iterable[int],
+    turn: int = 0,
+    marks_of: Callable[[Slice], tuple[str | None, ...]] = marks_on,
 ) -> Chain:
     """The chain of a request whose slices have these canonical hashes and tokens: tools, system, messages. `turn` is the position
-    behind the message that opened the current turn."""
+    behind the message that opened the current turn; `marks_of` may remember what `marks_on` said of a slice."""
     tools, system = len(conversation.tools), len(conversation.system)
     if rule.passed_over is not None and system:
         passed = {
@@ -42,7 +48,7 @@ def chain_of(
         weights,
         tools=tools,
         system=system,
-        marks=_marks(conversation) if rule.kind == "marks" else (),
+        marks=_marks(conversation, marks_of) if rule.kind == "marks" else (),
         options=_options(conversation, rule.message_options),
         long=conversation.options.get(_RETENTION) == _LONG_RETENTION,
         turn=turn,
@@ -63,11 +69,11 @@ def count_blocks(piece: Slice) -> int:
     return max(1, len(content)) if isinstance(content, list) else 1
 
 
-def _marks(conversation: Conversation) -> list[Mark]:
+def _marks(conversation: Conversation, marks_of: Callable[[Slice], tuple[str | None, ...]]) -> list[Mark]:
     tools, system = len(conversation.tools), len(conversation.system)
     before = {"tool": 0, "system": tools, "message": tools + system}
     found: dict[int, Mark] = {}
-    for mark in find_marks(conversation):
+    for mark in find_marks(conversation, marks_of):
         position = before[mark.kind] + mark.index + 1
         known = found.get(position)
         found[position] = Mark(position, mark.ttl == _LONG_TTL or (known is not None and known.long))

@@ -12,7 +12,7 @@ from .insights import (
     report_insights,
     sections_by_kind,
 )
-from .marks import find_marks
+from .marks import find_marks, marks_on
 from .panel import render_insights
 from .repeats import Duplicate, Outdated, Repeats, find_repeats
 from .reported import (
@@ -62,6 +62,7 @@ __all__ = [
     "find_reported_compactions",
     "find_reported_growth",
     "largest_growth",
+    "marks_on",
     "measured_harness_rows",
     "next_call",
     "render_insights",
