@@ -27,11 +27,12 @@ def shared_data() -> Path:
 
 @pytest.fixture(autouse=True)
 def sealed_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Home, settings, data and cache of every test lie in its own folder; colour and width are fixed."""
+    """Home, settings, data and cache of every test lie in its own folder; colour and width are fixed, no catalogue is fetched."""
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     for name in ("CONFIG", "DATA", "CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
+    monkeypatch.setenv("ULLAGE_MODELS__REFRESH", "false")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")

@@ -57,7 +57,7 @@ async def main(upstream: str, accounting: bool) -> None:
         "accounting": {"enabled": accounting},
     }
     with tempfile.TemporaryDirectory() as folder:
-        await serve(msgspec.convert(plain, Settings), Path(folder), begin)
+        await serve(msgspec.convert(plain, Settings), Path(folder), None, begin)
 
 
 def begin(url: str) -> None:

@@ -138,7 +138,7 @@ def running_gateway(trial: Trial, upstream: str) -> Iterator[str]:
     log = (trial.folder / "gateway.log").open("w")
     process = subprocess.Popen(
         [str(ULLAGE), "serve", "--port", "0", *upstreams],
-        env=trial.environment(),
+        env={**trial.environment(), "ULLAGE_MODELS__REFRESH": "false"},
         stdout=subprocess.PIPE,
         stderr=log,
         text=True,

@@ -13,6 +13,9 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from ullage.catalogs import open_catalogs
+from ullage.catalogs.keeping import keep_fresh
+from ullage.catalogs.orders import LITELLM_ADDRESS
 from ullage.core.errors import CallError
 from ullage.engine import Engine
 from ullage.gateway import Gateway, GatewayServer
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
+    from ullage.catalogs import Catalogs
     from ullage.settings import Settings
     from ullage.settings.records import ServerSettings
     from ullage.stores import Store
@@ -66,16 +70,27 @@ class Daemon:
 
 
 @contextlib.asynccontextmanager
-async def running(settings: Settings, data_dir: Path) -> AsyncIterator[Daemon]:
+async def running(settings: Settings, data_dir: Path, cache_dir: Path | None = None) -> AsyncIterator[Daemon]:
     """Runs a daemon inside the current event loop until the block is left; then it drains.
 
-    Raises `CallError` if the address cannot be had. A database that cannot be used is replaced by memory, with a warning.
+    Catalogues of models are kept in `cache_dir`; without one, nothing is known of models but what the settings say. Raises
+    `CallError` if the address cannot be had. A database that cannot be used is replaced by memory, with a warning.
     """
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     async with contextlib.AsyncExitStack() as stack:
-        store = open_store(settings.store.url, data_dir, _clock_ms, keep_days=settings.store.keep_days)
+        store = open_store(
+            settings.store.url, data_dir, _clock_ms, keep_days=settings.store.keep_days, scope=settings.store.scope
+        )
         stack.push_async_callback(asyncio.to_thread, store.close)
-        engine = Engine(store=store, settings=settings, clock_ms=_clock_ms, clock=time.perf_counter, new_id=_make_ids())
+        catalogs = _open_catalogs(settings, cache_dir) if cache_dir is not None else None
+        engine = Engine(
+            store=store,
+            settings=settings,
+            clock_ms=_clock_ms,
+            clock=time.perf_counter,
+            new_id=_make_ids(),
+            sources=catalogs,
+        )
         stack.push_async_callback(asyncio.to_thread, engine.close)
         upstreams = resolve_upstreams(settings)
         proxies = find_proxies(upstreams.values()) if settings.upstream.use_proxy_environment else {}
@@ -94,10 +109,13 @@ async def running(settings: Settings, data_dir: Path) -> AsyncIterator[Daemon]:
         server = GatewayServer(gateway, settings.server)
         await _listen(server, settings.server)
         stack.push_async_callback(server.stop)
+        if catalogs is not None:
+            keeping = asyncio.create_task(keep_fresh(catalogs, proxy=_catalog_proxy(settings)))
+            stack.push_async_callback(_end, keeping)
         yield Daemon(server, engine, store, token_file)
 
 
-async def serve(settings: Settings, data_dir: Path, announce: Callable[[str], None]) -> None:
+async def serve(settings: Settings, data_dir: Path, cache_dir: Path | None, announce: Callable[[str], None]) -> None:
     """Runs the daemon until SIGTERM or SIGINT, then drains; a second signal cuts what is still open.
 
     `announce` gets its address when it is ready.
@@ -114,7 +132,7 @@ async def serve(settings: Settings, data_dir: Path, announce: Callable[[str], No
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_signal)
-    async with running(settings, data_dir) as daemon:
+    async with running(settings, data_dir, cache_dir) as daemon:
         cut = daemon.cut
         gc.freeze()  # what lives until the end: to look at all of it would stall every relay for some 20 ms
         announce(daemon.url)
@@ -130,6 +148,20 @@ async def _listen(server: GatewayServer, settings: ServerSettings) -> None:
             f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}",
             hint="Is another ullage running? `ullage doctor` tells; `--port 0` picks a free port.",
         ) from error
+
+
+def _open_catalogs(settings: Settings, cache_dir: Path) -> Catalogs:
+    return open_catalogs(cache_dir, refresh=settings.models.refresh, refresh_hours=settings.models.refresh_hours)
+
+
+def _catalog_proxy(settings: Settings) -> str | None:
+    return find_proxies([LITELLM_ADDRESS]).get(LITELLM_ADDRESS) if settings.upstream.use_proxy_environment else None
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
 
 
 def _allow_connections(count: int) -> None:

@@ -35,7 +35,11 @@ async def test_it_says_where_it_listens_serves_and_ends_well(
         os.umask(umask)
     assert process.stdout == ""  # nothing but the ready line
     assert mode(data_dir) == 0o700
-    assert {entry.name: mode(entry) for entry in data_dir.iterdir()} == {"ullage.db": 0o600, "token": 0o600}
+    assert {entry.name: mode(entry) for entry in data_dir.iterdir()} == {
+        "ullage.db": 0o600,
+        "ullage.db.lock": 0o600,
+        "token": 0o600,
+    }
     assert [record.outcome for record in process.calls()] == ["ok"]
     assert "WARNING" not in process.log and "ERROR" not in process.log
 

@@ -104,6 +104,7 @@ class Bench:
         prefix: str = "id",
         start_ms: int = 1_800_000_000_000,
         sections: Mapping[str, Any] | None = None,
+        sources: Any = None,
         **settings: Any,
     ) -> None:
         self.store: Any = store or MemoryStore()
@@ -115,6 +116,7 @@ class Bench:
             clock_ms=lambda: next(times),
             clock=itertools.count(0.0, 0.001).__next__,
             new_id=lambda: f"{prefix}-{next(self.ids)}",
+            sources=sources,
         )
 
     def __enter__(self) -> Self:

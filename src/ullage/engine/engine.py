@@ -70,6 +70,8 @@ class Engine:
         if exchange.endpoint.recorded:
             exchange.hand_over()
             self._observer.finish(exchange)
+        elif exchange.listing and exchange.status == 200 and exchange.outcome == "whole":
+            self._observer.note_models(exchange)
 
     async def count(self, exchange: Exchange, body: bytes) -> int | None:
         """Our estimate of a request's prompt in tokens; `None` if the body cannot be read."""

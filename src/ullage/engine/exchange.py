@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 # A long answer is handed over in pieces of this size, so that an open stream holds no more.
 _PIECE_BYTES = 64 * 1024
+# A longer list of models is passed on and not read.
+_LISTING_BYTES = 4 * 1024 * 1024
 
 
 class Exchange:
@@ -31,6 +33,7 @@ class Exchange:
         "headers",
         "id",
         "last_ms",
+        "listing",
         "outcome",
         "request_bytes",
         "root",
@@ -71,6 +74,8 @@ class Exchange:
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._recorded = endpoint.recorded
+        # What a provider says of its models, if that was asked for.
+        self.listing: list[bytes] | None = [] if endpoint.purpose == "models" else None
 
     def answer_began(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         """The head of the answer has arrived."""
@@ -82,11 +87,19 @@ class Exchange:
         if self.first_byte_ms is None:
             self.first_byte_ms = self._elapsed_ms()
         if not self._recorded:
+            self._keep_listing(chunk)
             return
         self._pending.append(chunk)
         self._pending_bytes += len(chunk)
         if self._pending_bytes >= _PIECE_BYTES:
             self.hand_over()
+
+    def _keep_listing(self, chunk: bytes) -> None:
+        if self.listing is not None:
+            self.answer_bytes += len(chunk)
+            self.listing.append(chunk)
+            if self.answer_bytes > _LISTING_BYTES:
+                self.listing = None
 
     def hand_over(self) -> None:
         """Gives what has passed so far to the observer."""

@@ -33,12 +33,17 @@ class Sources(Protocol):
 
     def layers(self, provider: str, model: str) -> Sequence[Layer]: ...
 
+    def note_models(self, provider: str, payload: bytes) -> None: ...
+
 
 class Nothing:
     """Nobody publishes anything: profiles are what overrides say."""
 
     def layers(self, provider: str, model: str) -> Sequence[Layer]:
         return ()
+
+    def note_models(self, provider: str, payload: bytes) -> None:
+        pass
 
 
 class _Window:
@@ -95,6 +100,10 @@ class Knowledge:
             if len(self._profiles) > _TARGETS:
                 del self._profiles[next(iter(self._profiles))]
         return known[1]
+
+    def note_models(self, provider: str, payload: bytes) -> None:
+        """Takes in what a provider answered when it was asked for its models."""
+        self._sources.note_models(provider, payload)
 
     def samples(self, key: WindowKey, now_ms: int) -> Sequence[Sample]:
         """The newest samples of a key, at most the window's number."""

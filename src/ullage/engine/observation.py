@@ -12,6 +12,7 @@ from .encoding import Decoder
 from .foresight import Sight
 from .identity import Kinship, Tip
 from .measuring import Measures
+from .warmth import Forecast
 
 _UNKNOWN = Caller(client="unknown")
 
@@ -32,6 +33,7 @@ class Observation(Struct):
     options: Options = NO_OPTIONS
     outlook: Outlook | None = None
     sight: Sight | None = None
+    forecast: Forecast | None = None
     messages: int | None = None
     unparsed: bool = False
     reader: AnswerReader | None = None

@@ -80,6 +80,10 @@ class Observer:
         """Writes the record of an exchange."""
         self._worker.put(lambda: self._finish(exchange))
 
+    def note_models(self, exchange: Exchange) -> None:
+        """Takes in what a provider says of its models."""
+        self._worker.put(lambda: self._reader.note_models(exchange))
+
     def count(self, exchange: Exchange, body: bytes) -> Future[int | None]:
         """Estimates a request for a client that asked for a count."""
         future: Future[int | None] = Future()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from .measuring import Measuring
 from .observation import Observation
 from .recent import RecentConversations
 from .recording import Learned, Recorder, estimate_of, outcome_of
+from .warmth import Warmth, miss_details
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +56,7 @@ class Reader:
         self._measuring = Measuring()
         self._recent = RecentConversations()
         policy = make_policy(settings)
-        knowledge = Knowledge(
+        self._knowledge = Knowledge(
             store,
             sources=sources,
             overrides=settings.models.overrides,
@@ -63,14 +64,16 @@ class Reader:
             estimator=settings.calibration.estimator,
             window=policy.bounds.window,
         )
-        self._anchoring = Anchoring(knowledge.pairs)
-        self._foresight = Foresight(knowledge, policy, self._measuring)
+        self._anchoring = Anchoring(self._knowledge.pairs)
+        self._warmth = Warmth()
+        self._foresight = Foresight(self._knowledge, policy, self._measuring)
         self._recorder = Recorder(store)
 
     def recall_sessions(self) -> None:
-        """Takes up the sessions of earlier runs that are known by their messages alone. May wait for the database."""
+        """Takes up the sessions of earlier runs, and what providers may still hold warm of them. May wait for the database."""
         with contextlib.suppress(StoreError):  # they begin anew then; the store says itself what is wrong with it
             self._recall(self._store.sessions(limit=_RECALLED))
+            self._warmth.recall(self._store.prefixes())
 
     def _recall(self, records: Sequence[SessionRecord]) -> None:
         for record in records:
@@ -121,8 +124,27 @@ class Reader:
         if observation.outlook is not None and answer is not None and outcome == "ok":
             pair = self._anchoring.settle(observation.session, observation.outlook, answer.usage)
         estimated = estimate_of(breakdown) if breakdown is not None else None
+        cache, missed = self._settle_cache(observation, exchange, answer)
         sample = self._foresight.settle(observation, exchange, answer, outcome=outcome, pair=pair, estimated=estimated)
-        return Learned(sample=sample, targets=self._foresight.switches.targets(observation.session))
+        return Learned(
+            sample=sample, cache=cache, missed=missed, targets=self._foresight.switches.targets(observation.session)
+        )
+
+    def _settle_cache(
+        self, observation: Observation, exchange: Exchange, answer: Answer | None
+    ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+        """Checks what was read from cache; an answer that was cut has had its prompt read all the same."""
+        forecast, status = observation.forecast, exchange.status
+        if forecast is None or answer is None or status is None or status >= 400 or answer.error_type is not None:
+            return None, None
+        settled = self._warmth.settle(forecast, answer.usage, ended_ms=exchange.created_ms + round(exchange.last_ms))
+        if settled.prefix is not None:
+            self._store.put_prefix(settled.prefix)
+        missed = None
+        if settled.miss is not None and settled.miss.unexpected:
+            prices = observation.sight.awareness.profile.prices if observation.sight is not None else None
+            missed = miss_details(forecast, settled.miss, prices)
+        return settled.cache, missed
 
     def count(self, exchange: Exchange, body: bytes) -> int | None:
         """Our estimate of the prompt of a request, in tokens; `None` if it cannot be read."""
@@ -133,6 +155,16 @@ class Reader:
         meter = self._meter(exchange, conversation.model, caller)
         measures = self._measuring.measure(conversation, meter)
         return assemble(meter, **measures._asdict(), options=read_options(conversation)).total.tokens
+
+    def note_models(self, exchange: Exchange) -> None:
+        """Keeps what a provider says of its models, for profiles."""
+        try:
+            coding = exchange.answer_headers.get(b"content-encoding", b"").decode("latin-1")
+            decode = make_decoder(coding, REQUEST_LIMIT_BYTES)
+            payload = b"".join(plain for chunk in exchange.listing or () for plain in decode(chunk))
+        except ValueError:
+            return
+        self._knowledge.note_models(provider_of(exchange.root), payload)
 
     def _read_request(self, observation: Observation, exchange: Exchange, body: bytes | None) -> None:
         conversation = self._parse(exchange, body) if body is not None else None
@@ -167,28 +199,44 @@ class Reader:
         if observation.project is None:
             observation.project = find_project(conversation, observation.caller.client)
         if observation.caller.kind in CONVERSATION:
-            hashes = self._measuring.canonical_hashes(conversation)
-            if observation.session:
-                observation.kinship = self._genealogy.place_named(observation.session, hashes)
-                observation.tip = tip_of(hashes)
-            else:
-                origin = Origin(
-                    kind=f"{conversation.dialect}/{observation.caller.client}",
-                    system=self._measuring.system_hash(conversation),
-                )
-                observation.kinship = self._genealogy.place_unnamed(hashes, self._new_id(), origin)
-                observation.session = observation.kinship.session
-                observation.tip = tip_of(hashes, origin)
+            self._place(observation, conversation)
         if self._settings.enabled and exchange.endpoint.purpose == "generate":
-            observation.meter = self._meter(exchange, conversation.model, observation.caller)
-            active = self._foresight.active_meter(observation.meter)
-            observation.measures = self._measuring.measure(conversation, observation.meter, active)
-            observation.options = read_options(conversation)
-            if observation.kinship is not None:
-                observation.outlook = self._anchoring.look_ahead(
-                    observation.meter, observation.measures, observation.kinship, exchange.created_ms
-                )
-            observation.sight = self._foresight.look_ahead(observation, exchange, conversation, active)
+            self._look_ahead(observation, exchange, conversation)
+
+    def _place(self, observation: Observation, conversation: Conversation) -> None:
+        """Finds the session, and how the request goes on from what was sent in it before."""
+        hashes = self._measuring.canonical_hashes(conversation)
+        if observation.session:
+            observation.kinship = self._genealogy.place_named(observation.session, hashes)
+            observation.tip = tip_of(hashes)
+            return
+        origin = Origin(
+            kind=f"{conversation.dialect}/{observation.caller.client}",
+            system=self._measuring.system_hash(conversation),
+        )
+        observation.kinship = self._genealogy.place_unnamed(hashes, self._new_id(), origin)
+        observation.session = observation.kinship.session
+        observation.tip = tip_of(hashes, origin)
+
+    def _look_ahead(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
+        """What the request weighs, and what is to be expected of its answer's usage."""
+        meter = observation.meter = self._meter(exchange, conversation.model, observation.caller)
+        active = self._foresight.active_meter(meter)
+        measures = observation.measures = self._measuring.measure(conversation, meter, active)
+        observation.options = read_options(conversation)
+        if observation.kinship is not None:
+            observation.outlook = self._anchoring.look_ahead(meter, measures, observation.kinship, exchange.created_ms)
+        sight = observation.sight = self._foresight.look_ahead(observation, exchange, conversation, active)
+        observation.forecast = self._warmth.look_ahead(
+            observation.session,
+            meter,
+            conversation,
+            hashes=self._measuring.canonical_hashes(conversation),
+            measures=measures,
+            weights=self._measuring.weigh(conversation, meter),
+            now_ms=exchange.created_ms,
+            minimum_tokens=sight.awareness.profile.cache_minimum_tokens if sight is not None else None,
+        )
 
     def _meter(self, exchange: Exchange, model: str | None, caller: Caller) -> Meter:
         return make_meter(

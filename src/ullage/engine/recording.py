@@ -32,9 +32,15 @@ _SESSIONS = 2_000
 
 
 class Learned(Struct, frozen=True, kw_only=True):
-    """What came of a call beside its answer: what its sample says, and the targets its session was on, the newest last."""
+    """What came of a call beside its answer.
+
+    `sample` is what its sample says, `cache` what was expected warm and what was read; `missed` are the details of a miss that is
+    worth an alert. `targets` are those its session was on, the newest last.
+    """
 
     sample: dict[str, Any] | None = None
+    cache: dict[str, Any] | None = None
+    missed: dict[str, Any] | None = None
     targets: tuple[str, ...] = ()
 
 
@@ -60,7 +66,7 @@ class Recorder:
         if known is not None and known.project is not None:
             observation.project = known.project
         call = _call_record(observation, exchange, answer, breakdown)
-        self._store.put_call(replace(call, sample=learned.sample))
+        self._store.put_call(replace(call, sample=learned.sample, cache=learned.cache))
         if observation.session:
             self._record_session(observation, exchange, known, learned)
 
@@ -87,7 +93,10 @@ class Recorder:
         )
         self._keep_session(record)
         self._store.put_session(record)
-        for kind, details in self._happenings(observation, known):
+        happenings = self._happenings(observation, known)
+        if learned.missed is not None:
+            happenings.append(("cache_miss", learned.missed))
+        for kind, details in happenings:
             self._store.put_event(
                 EventRecord(
                     created_ms=exchange.created_ms,
