@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from tests.stores.waiting import wait_until
-from ullage.stores import SqliteStore, files
+from ullage.core.errors import StoreError
+from ullage.stores import SqliteStore, files, open_reader
 from ullage.stores.encoding import pack
 from ullage.stores.files import open_for_writing
 from ullage.stores.migrations import MIGRATIONS, find_version, migrate
@@ -120,6 +121,10 @@ def test_a_database_of_version_1_is_brought_up_without_a_loss(
     version_1: Path, open_sqlite: Opening, records: Records
 ) -> None:
     before = content(version_1)
+    with pytest.raises(StoreError) as refusal:
+        open_reader("sqlite", version_1.parent)
+    assert (refusal.value.code, content(version_1)) == ("older_database", before)
+    assert refusal.value.hint == "Start `ullage serve` once: it brings the database up to date."
     store = open_sqlite()
     (call,), (session,), (event,) = store.calls(), store.sessions(), store.events()
     assert {name: getattr(call, name) for name in OLD_CALL} == {**OLD_CALL, "tool_calls": ("bash",)}
