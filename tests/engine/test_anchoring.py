@@ -11,7 +11,7 @@ from ullage.core.accounting import Entry, Measure, make_meter
 from ullage.core.content import Usage
 from ullage.engine.anchoring import Anchoring
 from ullage.engine.identity import Kinship
-from ullage.engine.measuring import Measures
+from ullage.engine.measuring import Measures, weight_of
 from ullage.stores import CallRecord
 
 TEXT = "The quick brown fox reads the file, edits a line and runs the tests again. "
@@ -120,6 +120,23 @@ def test_models_of_any_number_of_names_are_not_all_remembered() -> None:
             outlook = anchoring.look_ahead(meter, Measures([], [], words), replace(kinship, shared=count - 1))
             anchoring.settle(kinship.session, outlook, Usage(input_fresh=1000 + 405 * count, output=4))
     assert 0 < anchoring.learned <= 500
+
+
+def test_an_anchor_weighs_what_limits_weigh() -> None:
+    """Frames and replayed reasoning are part of both, or the line between them is off by those of the whole conversation."""
+    meter = make_meter(dialect="anthropic", provider="p", model="m", client=None)
+    fixed, said = (
+        Measure(role="system", entries=(entry(100),), frame=7),
+        Measure(entries=(entry(400),), frame=5, sealed_tokens=30),
+    )
+    anchoring = Anchoring()
+    kinship = Kinship(session="s", relation="extends", shared=0, before=0)
+    first = anchoring.look_ahead(meter, Measures([fixed], [], [said]), kinship)
+    anchoring.settle("s", first, Usage(input_fresh=900, output=4))
+    second = anchoring.look_ahead(meter, Measures([fixed], [], [said, said]), replace(kinship, shared=1))
+    assert (first.local_tokens, second.local_tokens) == (107 + 435, 107 + 2 * 435)
+    assert sum(map(weight_of, (fixed, said))) == first.local_tokens
+    assert second.anchor is not None and second.anchor.local_tokens == first.local_tokens
 
 
 def entry(tokens: int) -> Entry:

@@ -26,6 +26,8 @@ from ullage.core.calibration import (
 )
 from ullage.core.content import Usage
 
+from .measuring import weight_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -53,7 +55,7 @@ class Anchor(Struct, frozen=True, kw_only=True):
 class Outlook(Struct, frozen=True, kw_only=True):
     """What is known of a call before it is answered. Without an anchor there is nothing to expect, but one may come of it.
 
-    `local_tokens` is what the estimator makes of the whole request, without the frames that every request has alike."""
+    `local_tokens` is what the estimator makes of the whole request, as limits and plans weigh it."""
 
     key: Key
     messages: int
@@ -91,7 +93,7 @@ class Anchoring:
             estimator=meter.estimator,
             client=meter.client or "",
         )
-        fixed_tokens = sum(map(_tokens, (*measures.system, *measures.tools)))
+        fixed_tokens = sum(map(weight_of, (*measures.system, *measures.tools)))
         anchor = self._anchors.get(kinship.session)
         if anchor is not None and anchor.key != key:
             anchor = None
@@ -104,12 +106,12 @@ class Anchoring:
             anchor=anchor,
         )
         if anchor is None or kinship.shared < anchor.messages:
-            return replace(outlook, local_tokens=fixed_tokens + sum(map(_tokens, measures.messages)))
+            return replace(outlook, local_tokens=fixed_tokens + sum(map(weight_of, measures.messages)))
         added = measures.messages[anchor.messages :]
         addition = _addition(anchor, outlook, added)
         return replace(
             outlook,
-            local_tokens=anchor.local_tokens + fixed_tokens - anchor.fixed_tokens + sum(map(_tokens, added)),
+            local_tokens=anchor.local_tokens + fixed_tokens - anchor.fixed_tokens + sum(map(weight_of, added)),
             addition=addition,
             expectation=expect(outlook.state, addition),
         )
@@ -173,7 +175,3 @@ def _addition(anchor: Anchor, outlook: Outlook, added: Sequence[Measure]) -> Add
         trap="unrecorded" if changed else None,
     )
     return replace(addition, prompt=addition.prompt + changed)
-
-
-def _tokens(measure: Measure) -> int:
-    return sum(entry.tokens for entry in measure.entries)

@@ -79,7 +79,7 @@ class Measuring:
         key = (piece.hash, meter.key)
         known = self._weights.find(key)
         if known is None:
-            known = _weight_of(self._measures.find(key) or _read(piece, dialect)(meter))
+            known = weight_of(self._measures.find(key) or _read(piece, dialect)(meter))
             self._weights.keep(key, known)
         return known
 
@@ -98,7 +98,7 @@ class Measuring:
             known = measured(meter)
             self._measures.keep(key, known)
             if weigh_by is not None and weigh_by.key != meter.key:
-                self._weights.keep((piece.hash, weigh_by.key), _weight_of(measured(weigh_by)))
+                self._weights.keep((piece.hash, weigh_by.key), weight_of(measured(weigh_by)))
         return known
 
 
@@ -111,5 +111,6 @@ def _read(piece: Slice, dialect: Dialect) -> Callable[[Meter], Measure]:
     return partial(measure_message, read_message(piece, dialect))
 
 
-def _weight_of(measure: Measure) -> int:
+def weight_of(measure: Measure) -> int:
+    """All tokens of a slice, frames and sealed reasoning included: what limits and plans go by."""
     return measure.frame + sum(entry.tokens for entry in measure.entries) + measure.sealed_tokens
