@@ -97,7 +97,7 @@ def open_for_reading(path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> s
     try:
         if not path.is_file():
             raise _no_database(path)
-        connection = _open_read_only(path, busy_timeout_s)
+        connection = open_read_only(path, busy_timeout_s=busy_timeout_s)
     except (sqlite3.Error, OSError) as error:
         raise explain(path, error) from error
     try:
@@ -157,7 +157,8 @@ def _connect(database: str, *, uri: bool = False, busy_timeout_s: float = BUSY_T
     return sqlite3.connect(database, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False, uri=uri)
 
 
-def _open_read_only(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
+def open_read_only(path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+    """Opens any database of SQLite for reading, ours or not. Raises `sqlite3.Error`."""
     address = path.absolute().as_uri()
     connection = _connect(f"{address}?mode=ro", uri=True, busy_timeout_s=busy_timeout_s)
     try:
