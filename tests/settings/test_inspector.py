@@ -138,10 +138,21 @@ def test_everything_without_a_place_is_named(tmp_path: Path) -> None:
         "rules[0] is no object",
         "rules[1].match.region has no place here",
         "rules[1].match.provider is no text",
-        "rules[1].match.model is an expression that cannot be used here, so it never matches: /(/",
+        "rules[1].match.model is an expression that cannot be used here, so its rule is left out: /(/",
         "rules[2].match is no object, so the rule is for everyone",
     ]
-    assert file.heuristics.rules == (Rule(match=Match(model="/(/")), Rule())
+    assert file.heuristics.rules == (Rule(),)
+
+
+def test_a_rule_that_can_never_match_is_left_out_with_all_that_is_in_it(tmp_path: Path) -> None:
+    rules = [
+        {"match": {"model": "/(a+)+$/"}, "toolNumerator": {"template": TEMPLATE}, "textDenominator": 3},
+        {"match": {"provider": "x" * 201}, "textDenominator": 4},
+        {"match": {"model": "/4-8/"}, "textDenominator": 5},
+    ]
+    file = read(tmp_path, {"rules": rules})
+    assert file.heuristics == Heuristics(rules=(Rule(match=Match(model="/4-8/"), text_denominator=5),))
+    assert [note.partition(" ")[0] for note in notes(file)] == ["rules[0].match.model", "rules[1].match.provider"]
 
 
 @pytest.mark.parametrize(

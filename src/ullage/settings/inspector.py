@@ -13,12 +13,13 @@ from msgspec import Struct
 
 from ullage.core.profiles.heuristics import Defaults, Heuristics, Match, Profile, Rule, ToolShape, is_understood
 
+from .json_file import JsonFile, read_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 NAMES = ("pi-contextimate", "prefix-inspector")
 VARIABLES = ("PI_CONTEXTIMATE_CONFIG", "PI_PREFIX_INSPECTOR_CONFIG")
-_LARGEST_BYTES = 1024 * 1024
 _HIGHEST_DENOMINATOR = 1_000_000
 
 _DENOMINATORS = {
@@ -34,6 +35,8 @@ _SCALARS = {
 }
 _PATCH = {*_DENOMINATORS, "label", "toolNumerator", "toolNumeratorShape"}
 _TABLES = {"profiles", "toolShapes", "rules", "defaults"}
+KEYS = frozenset(_TABLES | _SCALARS.keys())
+"""What stands at the top of a file."""
 _MATCH = ("provider", "model", "id", "api")
 
 
@@ -60,19 +63,14 @@ def find_inspector_files(environ: Mapping[str, str], *, home: Path, cwd: Path) -
 
 def read_inspector_file(path: Path) -> InspectorFile:
     """One file. Nothing about it is an error: what cannot be read is skipped, and says why."""
-    try:
-        if path.stat().st_size > _LARGEST_BYTES:
-            return InspectorFile(path=path, skipped=f"is larger than {_LARGEST_BYTES} bytes")
-        data = msgspec.json.decode(path.read_bytes())
-    except FileNotFoundError:
-        return InspectorFile(path=path, skipped="is not there", missing=True)
-    except OSError as error:
-        return InspectorFile(path=path, skipped=f"cannot be read: {error.strerror or error}")
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        return InspectorFile(path=path, skipped=f"is not JSON: {error}")
-    if not isinstance(data, dict):
-        return InspectorFile(path=path, skipped="holds no JSON object")
-    return _Reading(path).file(data)
+    return read_inspector(read_json(path))
+
+
+def read_inspector(file: JsonFile) -> InspectorFile:
+    """The same of a file that has been read."""
+    if file.skipped:
+        return InspectorFile(path=file.path, skipped=file.skipped, missing=file.missing)
+    return _Reading(file.path).file(file.data)
 
 
 def merge_inspector_files(files: Iterable[InspectorFile]) -> Heuristics:
@@ -109,7 +107,7 @@ class _Reading:
         self._inline: dict[str, ToolShape] = {}
 
     def file(self, data: dict[str, Any]) -> InspectorFile:
-        for key in sorted(data.keys() - _TABLES - _SCALARS.keys()):
+        for key in sorted(data.keys() - KEYS):
             self._note(key, "has no place here")
         profiles = {name: self._profile(f"profiles.{name}", one) for name, one in self._table("profiles", data)}
         shapes = {name: self._shape(f"toolShapes.{name}", one) for name, one in self._table("toolShapes", data)}
@@ -158,26 +156,30 @@ class _Reading:
         if not isinstance(data, dict):
             self._note(where, "is no object")
             return None
+        match = self._match(f"{where}.match", data.get("match", {}))
+        if match is None:
+            return None
         self._leftovers(where, data, {*_PATCH, "profile", "match"})
         return Rule(
             label=self._text(where, data, "label"),
             profile=self._text(where, data, "profile"),
-            match=self._match(f"{where}.match", data.get("match", {})),
+            match=match,
             **self._patch(where, data),
         )
 
-    def _match(self, where: str, data: Any) -> Match:
+    def _match(self, where: str, data: Any) -> Match | None:
+        """Whom a rule is for; `None` for one that could never match."""
         if not isinstance(data, dict):
             self._note(where, "is no object, so the rule is for everyone")
             return Match()
         self._leftovers(where, data, set(_MATCH))
         parts = {part: self._text(where, data, part) for part in _MATCH}
-        for part, pattern in parts.items():
-            if pattern is not None and not is_understood(pattern):
-                self._note(
-                    f"{where}.{part}", f"is an expression that cannot be used here, so it never matches: {pattern}"
-                )
-        return Match(**parts)
+        never = {part: pattern for part, pattern in parts.items() if pattern is not None and not is_understood(pattern)}
+        for part, pattern in never.items():
+            self._note(
+                f"{where}.{part}", f"is an expression that cannot be used here, so its rule is left out: {pattern}"
+            )
+        return None if never else Match(**parts)
 
     def _shape(self, where: str, data: dict[str, Any]) -> ToolShape:
         self._leftovers(where, data, {"label", "denominator", "url", "referenceUrl", "shape", "template"})
