@@ -35,6 +35,9 @@ Some values must stand in an order. A place that breaks one is not heard on any 
 
 ORDERS
 
+What the extensions of Pi have in files of their own can be taken over: [DS4](../how-to/from-ds4.md), the
+[inspector](../how-to/denominators.md#take-over-the-inspectors-files).
+
 An upstream is the root of a provider. A trailing `/v1` or `/v1beta` is taken off. A credential goes to the upstream of the
 dialect it came in by and to no other.
 """

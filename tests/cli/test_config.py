@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from ullage.cli import main
+from ullage.core.profiles.overrides import ModelOverride
 from ullage.settings import DEFAULT_UPSTREAMS, Settings, load_settings
 
 
@@ -153,3 +154,51 @@ def test_the_schema_knows_every_section_and_lets_nothing_else_in(capsys: pytest.
     assert top["additionalProperties"] is False
     assert "anthropic" in top["properties"]["upstreams"]["properties"]
     assert schema["$defs"]["ServerSettings"]["properties"]["port"]["maximum"] == 65535
+
+
+MODELS = """
+[models]
+refresh = false
+[models.overrides."openrouter/vendor/model"]
+context_window = 200000
+input_price = 3
+[planning]
+hard_limit_ratio = 0.85
+"""
+
+
+def test_overrides_of_models_are_shown_with_the_place_of_each(
+    user_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user_file.write_text(MODELS)
+    shown = call(capsys, "show", "--sources")[1]
+    header = next(line for line in shown.splitlines() if line.startswith("[models.overrides"))
+    assert header.split("# ") == [header.split("# ")[0], f"{user_file}:5"]
+    user_file.write_text(shown)
+    assert load_settings().problems == ()
+    assert load_settings().settings.models.overrides == {
+        "openrouter/vendor/model": ModelOverride(context_window=200_000, input_price=3)
+    }
+    report = call_json(capsys, "show")
+    assert report["settings"]["models"]["overrides"]["openrouter/vendor/model"]["context_window"] == 200_000
+    assert report["sources"]["models.overrides.openrouter/vendor/model"]["kind"] == "user"
+
+
+def test_check_names_what_is_wrong_between_values(user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    user_file.write_text(MODELS + "soft_limit_ratio = 0.9\n[calibration]\nlower_bound = 2\n")
+    status, said, _ = call(capsys, "check")
+    assert status == 1
+    assert [line.partition(" is ")[0] for line in said.splitlines()] == [
+        f"{user_file}:9: planning.soft_limit_ratio",
+        f"{user_file}:8: planning.hard_limit_ratio",
+        f"{user_file}:11: calibration.lower_bound",
+    ]
+    assert {problem["code"] for problem in call_json(capsys, "check")["problems"]} == {"conflict"}
+
+
+def test_schema_has_the_fields_of_an_override(capsys: pytest.CaptureFixture[str]) -> None:
+    definitions = msgspec.json.decode(call(capsys, "schema")[1])["$defs"]
+    overrides = definitions["ModelSettings"]["properties"]["overrides"]
+    assert overrides["additionalProperties"]["$ref"] == "#/$defs/ModelOverride"
+    assert set(definitions["ModelOverride"]["properties"]) == set(ModelOverride.__struct_fields__)
+    assert definitions["PlanningSettings"]["properties"]["hard_limit_ratio"]["maximum"] == 1

@@ -187,7 +187,7 @@ def test_no_file_at_all_is_told_and_files_that_were_named_are_wrong(
 
 def test_programs_get_all_of_it(pi_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = msgspec.json.decode(call(capsys, "--json")[1])
-    assert report["files"][0] == {"file": str(pi_file), "used": True, "skipped": None}
+    assert report["files"][0] == {"file": str(pi_file), "kind": "inspector", "used": True, "skipped": None}
     assert report["files"][1]["skipped"] == "is not there"
     assert report["accounting"]["profiles"]["claude-4.8"]["text_denominator"] == 2.6
     assert "[[accounting.rules]]" in report["toml"]

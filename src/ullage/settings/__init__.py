@@ -5,7 +5,14 @@ from .load import Loaded, check_file, debug_wanted, environment, load_file, load
 from .orders import ORDERS
 from .paths import Paths
 from .provenance import Problem, Source
-from .records import AccountingSettings, ServerSettings, Settings, StoreSettings, UpstreamSettings
+from .records import (
+    AccountingSettings,
+    ModelSettings,
+    ServerSettings,
+    Settings,
+    StoreSettings,
+    UpstreamSettings,
+)
 from .tables import TABLES, header_of
 from .upstreams import (
     DEFAULT_UPSTREAMS,
@@ -22,6 +29,7 @@ __all__ = [
     "TABLES",
     "AccountingSettings",
     "Loaded",
+    "ModelSettings",
     "Paths",
     "Problem",
     "ServerSettings",

@@ -74,10 +74,10 @@ def check_file(path: Path, *, environ: Mapping[str, str] | None = None) -> tuple
     return load_file(path, environ=environ).problems
 
 
-def load_file(path: Path, *, environ: Mapping[str, str] | None = None) -> Loaded:
-    """One settings file by itself, as a project file if it is named so. Raises `SettingsError` if it is not there."""
+def load_file(path: Path, *, environ: Mapping[str, str] | None = None, required: bool = True) -> Loaded:
+    """One settings file by itself, as a project file if it is named so. Raises `SettingsError` if a required one is not there."""
     paths = find_paths(environment() if environ is None else environ, cwd=path.parent)
-    layer = read_file(path, "project" if path.name == PROJECT_FILE else "user", required=True)
+    layer = read_file(path, "project" if path.name == PROJECT_FILE else "user", required=required)
     return resolve([layer], paths)
 
 

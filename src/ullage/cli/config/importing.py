@@ -1,4 +1,4 @@
-"""`ullage config import`: the Pi inspector's files in the form of our settings."""
+"""`ullage config import`: the files of the Pi inspector and of the DS4 context engine in the form of our settings."""
 
 from __future__ import annotations
 
@@ -6,170 +6,178 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
-from msgspec import Struct
 
-from ullage.cli.config.toml_text import field_lines, members
+from ullage.cli.config.ds4_samples import Samples, import_samples, is_database, sample_lines
+from ullage.cli.config.taken import NOTHING, Taken, Written, toml_text, write_into
 from ullage.cli.output import print_json
-from ullage.cli.setup.files import back_up, write_file
-from ullage.core.errors import InputError
-from ullage.core.profiles.heuristics import NO_HEURISTICS, Defaults, Heuristics
-from ullage.settings import AccountingSettings, Settings, environment, load_file, load_settings
-from ullage.settings.inspector import (
-    InspectorFile,
-    find_inspector_files,
-    merge_inspector_files,
-    read_inspector_file,
-)
-from ullage.settings.toml_file import TomlError, check_toml
+from ullage.cli.records import now_ms
+from ullage.core.terminal import safe
+from ullage.settings import environment, load_settings
+from ullage.settings.ds4 import DATABASE, Ds4File, agent_folder, find_ds4_files, is_ds4, read_ds4
+from ullage.settings.inspector import KEYS, InspectorFile, find_inspector_files, merge_inspector_files, read_inspector
+from ullage.settings.json_file import JsonFile, read_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ullage.core.profiles.overrides import ModelOverride
     from ullage.settings import Loaded
 
-HEADING = """\
-# Taken over from the Pi inspector. They count with `--estimator inspector-v2`, or always with accounting.estimator set to it.
-"""
+Found = InspectorFile | Ds4File | Samples | JsonFile
+"""What a file turned out to be; a `JsonFile` is one of which nothing can be used."""
 
-
-class Written(Struct, frozen=True, kw_only=True):
-    """What `--write` did: the file, its backup if there was one before, and what was not put in because it is there already."""
-
-    file: str
-    changed: bool
-    backup: str | None = None
-    kept: tuple[str, ...] = ()
+KINDS = {InspectorFile: "inspector", Ds4File: "ds4", Samples: "samples"}
 
 
 @click.command()
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--write", is_flag=True, help="Append them to the user's settings file; keeps a backup.")
+@click.option("--write", is_flag=True, help="Put the settings into the user's settings file; keeps a backup.")
+@click.option("--dry-run", is_flag=True, help="Change nothing: say what samples would be taken over.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
-def command(context: click.Context, files: tuple[Path, ...], write: bool, as_json: bool) -> None:
-    """Take over the settings of the Pi inspector.
+def command(context: click.Context, files: tuple[Path, ...], write: bool, dry_run: bool, as_json: bool) -> None:
+    """Take over settings of the Pi inspector and of DS4.
 
-    Without FILE it reads what the inspector reads, and in its order: pi-contextimate.json in ~/.pi/agent and in .pi of the
-    working folder, both under the older name prefix-inspector.json, and the files that PI_CONTEXTIMATE_CONFIG and
-    PI_PREFIX_INSPECTOR_CONFIG name. It prints the same settings in our form. What has no place in them is named on standard
-    error. Exit status 1 if no FILE held anything to take over.
+    Without FILE it reads what these two extensions of Pi read, and in their order: pi-contextimate.json in ~/.pi/agent and in .pi
+    of the working folder, both under the older name prefix-inspector.json, and the files that PI_CONTEXTIMATE_CONFIG and
+    PI_PREFIX_INSPECTOR_CONFIG name; ds4-context.json in Pi's folder and in .pi of the working folder. It prints the same
+    settings in our form. What has no place in them is named on standard error.
+
+    A FILE is known by its content. Of a database of DS4 (ds4-context/context.db in Pi's folder) the samples of calibration are
+    put into our own database; doing it twice changes nothing.
+
+    Exit status 1 if no FILE held anything to take over.
     """
+    if write and dry_run:
+        raise click.UsageError("--write and --dry-run exclude each other.")
     loaded = load_settings()
-    paths = [file.absolute() for file in files] or default_files(loaded)
-    read = [read_inspector_file(path) for path in paths]
-    used = [file for file in read if not file.skipped]
-    heuristics = merge_inspector_files(used)
-    written = append(heuristics, loaded) if write and used else None
-    text = toml_text(heuristics) if used else ""
+    found = read_all([file.absolute() for file in files] or default_files(loaded), loaded, dry_run=dry_run)
+    taken = together(found)
+    readable = any(isinstance(one, InspectorFile | Ds4File) for one in found)
+    written = write_into(loaded.paths.user_file, taken) if write and readable else None
+    notes = [*notes_of(found, asked=bool(files)), *strangers(taken, found), *([] if files else hints(found, loaded))]
     if as_json:
-        print_json(report(read, heuristics, text, written, asked=bool(files)))
+        print_json(report(found, taken, written, notes))
     else:
-        say(read, text, written, asked=bool(files))
-    context.exit(1 if files and heuristics == NO_HEURISTICS else 0)
+        say(found, taken, written, notes, asked=bool(files), dry_run=dry_run)
+    learned = any(one.targets for one in found if isinstance(one, Samples))
+    context.exit(1 if files and taken == NOTHING and not learned else 0)
 
 
 def default_files(loaded: Loaded) -> list[Path]:
-    return find_inspector_files(environment(), home=loaded.paths.home, cwd=Path.cwd())
+    environ, home, cwd = environment(), loaded.paths.home, Path.cwd()
+    return [*find_inspector_files(environ, home=home, cwd=cwd), *find_ds4_files(environ, home=home, cwd=cwd)]
 
 
-def toml_text(heuristics: Heuristics) -> str:
-    """The settings as they stand in a file."""
-    parts = [f"[accounting.defaults]\n{lines}"] if (lines := "\n".join(field_lines(heuristics.defaults))) else []
-    for _, header, member in members(Settings(accounting=accounting_of(heuristics))):
-        parts.append("\n".join([header, *field_lines(member)]))
-    return HEADING + "\n" + "\n\n".join(parts) + "\n" if parts else ""
+def read_all(paths: Iterable[Path], loaded: Loaded, *, dry_run: bool) -> list[Found]:
+    """Every file, in order: what a file of DS4 says is heard after the ones before it."""
+    found: list[Found] = []
+    for path in paths:
+        if is_database(path):
+            found.append(import_samples(path, loaded, now_ms, dry_run=dry_run))
+            continue
+        file = read_json(path)
+        if file.skipped:
+            found.append(file)
+        elif is_ds4(file) and not KEYS & file.data.keys():
+            found.append(read_ds4(file, [one for one in found if isinstance(one, Ds4File)]))
+        else:
+            found.append(read_inspector(file))
+    return found
 
 
-def accounting_of(heuristics: Heuristics) -> AccountingSettings:
-    return AccountingSettings(**msgspec.structs.asdict(heuristics))
+def together(found: Iterable[Found]) -> Taken:
+    """What all files say. Of DS4 a later entry for the same models replaces an earlier one as a whole."""
+    values: dict[str, Any] = {}
+    overrides: dict[str, ModelOverride] = {}
+    inspector: list[InspectorFile] = []
+    for one in found:
+        if isinstance(one, Ds4File):
+            values |= one.values
+            overrides |= one.overrides
+        elif isinstance(one, InspectorFile):
+            inspector.append(one)
+    return Taken(values=values, overrides=overrides, heuristics=merge_inspector_files(inspector))
 
 
-def append(heuristics: Heuristics, loaded: Loaded) -> Written:
-    """Appends what is not there yet to the user's file. Raises `InputError`, with what to paste, if that would break the file."""
-    file = loaded.paths.user_file
-    fresh, kept = without_known(heuristics, file)
-    text = toml_text(fresh)
-    if not text:
-        return Written(file=str(file), changed=False, kept=kept)
-    old = file.read_text(encoding="utf-8-sig") if file.exists() else ""
-    new = f"{old.rstrip()}\n\n{text}" if old.strip() else text
-    try:
-        check_toml(new)
-    except TomlError as error:
-        raise InputError(
-            f"{file} writes these tables in a way that cannot be appended to, so it was left as it is.",
-            hint=f"Put this into it by hand:\n{text}",
-        ) from error
-    backup = str(back_up(file, old)) if file.exists() else None
-    write_file(file, new)
-    return Written(file=str(file), changed=True, backup=backup, kept=kept)
+def notes_of(found: list[Found], *, asked: bool) -> list[str]:
+    """What was left out. A file that nobody asked for may be missing."""
+    notes = [note for one in found if isinstance(one, InspectorFile | Ds4File) for note in one.notes]
+    unread = (one for one in found if isinstance(one, JsonFile))
+    return [*notes, *(f"{one.path} {one.skipped}" for one in unread if asked or not one.missing)]
 
 
-def without_known(heuristics: Heuristics, file: Path) -> tuple[Heuristics, tuple[str, ...]]:
-    """What the user's file does not say yet, and the names of what it says already: nothing there is changed."""
-    there = own_accounting(file)
-    defaults, kept = heuristics.defaults, []
-    if there.defaults != Defaults() and defaults != Defaults():
-        kept.append("[accounting.defaults]")
-        defaults = Defaults()
-    kept += [f"[accounting.profiles.{name}]" for name in heuristics.profiles if name in there.profiles]
-    kept += [f"[accounting.tool_shapes.{name}]" for name in heuristics.tool_shapes if name in there.tool_shapes]
-    rules = tuple(rule for rule in heuristics.rules if rule not in there.rules)
-    kept += ["[[accounting.rules]]"] * (len(heuristics.rules) - len(rules))
-    fresh = Heuristics(
-        profiles={name: one for name, one in heuristics.profiles.items() if name not in there.profiles},
-        tool_shapes={name: one for name, one in heuristics.tool_shapes.items() if name not in there.tool_shapes},
-        defaults=defaults,
-        rules=rules,
-    )
-    return fresh, tuple(kept)
+def strangers(taken: Taken, found: Iterable[Found]) -> Iterator[str]:
+    """Providers under whose names nothing is found here: Pi calls its providers as the user does, the gateway by their host."""
+    named = {key.partition("/")[0] for key in taken.overrides if key != "*"}
+    named |= {target.provider for one in found if isinstance(one, Samples) for target in one.targets}
+    if not named:
+        return
+    from ullage.upstream.client import KNOWN_PROVIDERS  # the client of HTTP behind it costs start-up time
+
+    for provider in sorted(named - KNOWN_PROVIDERS):
+        yield f"no provider is called {provider} here; a server of your own goes by host and port, as 127.0.0.1:11434"
 
 
-def own_accounting(file: Path) -> AccountingSettings:
-    """What the user's own file says, without project and environment. Raises `InputError` for one that cannot be read."""
-    if not file.exists():
-        return AccountingSettings()
-    loaded = load_file(file)
-    for problem in loaded.problems:
-        if problem.code == "unreadable":
-            raise InputError(f"{problem.source}: {problem.message}", hint="Mend it first, then try again.")
-    return loaded.settings.accounting
+def hints(found: list[Found], loaded: Loaded) -> list[str]:
+    """What should be known of files that were found without being asked for."""
+    environ, home = environment(), loaded.paths.home
+    project = find_ds4_files(environ, home=home, cwd=Path.cwd())[-1]
+    told = [
+        f"{project} is of a project; here it is taken over for all of them" for one in found if is_used(one, project)
+    ]
+    database = agent_folder(environ, home) / DATABASE
+    if is_database(database):
+        told.append(f"{database} may hold samples of calibration; `ullage config import {database}` takes them over")
+    return told
 
 
-def report(
-    read: list[InspectorFile], heuristics: Heuristics, text: str, written: Written | None, *, asked: bool
-) -> dict[str, Any]:
+def is_used(one: Found, path: Path) -> bool:
+    return isinstance(one, Ds4File) and one.path == path
+
+
+def report(found: list[Found], taken: Taken, written: Written | None, notes: list[str]) -> dict[str, Any]:
     return {
-        "files": [{"file": str(file.path), "used": not file.skipped, "skipped": file.skipped or None} for file in read],
-        "accounting": heuristics,
-        "toml": text,
-        "notes": notes_of(read, asked=asked),
+        "files": [
+            {"file": one.path, "kind": KINDS.get(type(one)), "used": skipped is None, "skipped": skipped}
+            for one in found
+            for skipped in [one.skipped if isinstance(one, JsonFile) else None]
+        ],
+        "accounting": taken.heuristics,
+        "values": taken.values,
+        "overrides": taken.overrides,
+        "toml": toml_text(taken),
+        "samples": [one for one in found if isinstance(one, Samples)],
+        "notes": notes,
         "written": written,
     }
 
 
-def say(read: list[InspectorFile], text: str, written: Written | None, *, asked: bool) -> None:
-    """The settings, or what was written; notes on standard error."""
-    for note in notes_of(read, asked=asked):
-        click.echo(f"ullage: {note}", err=True)
-    used = [file for file in read if not file.skipped]
-    if not used:
-        click.echo("ullage: No file of the inspector could be read.", err=True)
-        for file in read if not asked else []:
-            click.echo(f"ullage: looked for {file.path}", err=True)
-    elif written is None:
-        click.echo(text, nl=False)
-    else:
+def say(
+    found: list[Found], taken: Taken, written: Written | None, notes: list[str], *, asked: bool, dry_run: bool
+) -> None:
+    """The settings, or what was written, then samples; notes on standard error."""
+    for note in notes:
+        click.echo(f"ullage: {safe(note)}", err=True)  # with names that anyone may have written
+    if all(isinstance(one, JsonFile) for one in found):
+        click.echo("ullage: No file of the inspector or of DS4 could be read.", err=True)
+        for one in found if not asked else []:
+            click.echo(f"ullage: looked for {one.path}", err=True)
+    text = toml_text(taken)
+    if written is not None:
         click.echo("\n".join(written_lines(written)))
+    else:
+        click.echo(text, nl=False)
+    # Behind settings they are comments, so that the output stays a settings file.
+    sign = "# " if text and written is None else ""
+    for one in found:
+        if isinstance(one, Samples):
+            click.echo("\n".join(f"{sign}{line}" for line in sample_lines(one, dry_run=dry_run)))
 
 
 def written_lines(written: Written) -> list[str]:
     lines = [f"kept     {name}, which is there already" for name in written.kept]
+    lines += [f"left     {name}" for name in written.left_out]
     if written.backup is not None:
         lines.append(f"backup   {written.backup}")
     return [f"written  {written.file}" if written.changed else f"nothing to write into {written.file}", *lines]
-
-
-def notes_of(read: list[InspectorFile], *, asked: bool) -> list[str]:
-    """What was left out. A file that nobody asked for may be missing."""
-    skipped = [f"{file.path} {file.skipped}" for file in read if file.skipped and (asked or not file.missing)]
-    return [*(note for file in read for note in file.notes), *skipped]

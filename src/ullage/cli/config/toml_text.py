@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ullage.settings import TABLES
+from ullage.settings.toml_file import place_of, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,16 @@ def field_lines(member: Struct) -> list[str]:
     """The fields of a member that say something, one a line."""
     fields: dict[str, Any] = msgspec.to_builtins(member)
     return [f"{name} = {text}" for name, value in fields.items() if (text := _field(name, value))]
+
+
+def insert_lines(text: str, section: str, added: list[str]) -> str | None:
+    """A text of TOML with lines behind the header of a section; `None` if it has no such header."""
+    path = tuple(section.split("."))
+    for statement in statements(text):
+        if statement.header and place_of(statement.data, {}) == path:
+            lines = text.split("\n")
+            return "\n".join([*lines[: statement.end], *added, *lines[statement.end :]])
+    return None
 
 
 def toml_key(name: str) -> str:

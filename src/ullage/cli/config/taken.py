@@ -1,0 +1,170 @@
+"""What was taken over from other programs' files: as settings in TOML, and put into the user's file."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from ullage.cli.config.toml_text import field_lines, insert_lines, members, toml_key, toml_value
+from ullage.cli.setup.files import back_up, write_file
+from ullage.core.errors import InputError
+from ullage.core.profiles.heuristics import NO_HEURISTICS, Defaults, Heuristics
+from ullage.core.profiles.overrides import ModelOverride
+from ullage.settings import ORDERS, AccountingSettings, ModelSettings, Settings, catalog, load_file
+from ullage.settings.toml_file import TomlError, check_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from ullage.settings import Loaded
+
+INSPECTOR_HEADING = """\
+# Taken over from the Pi inspector. They count with `--estimator inspector-v2`, or always with accounting.estimator set to it.
+"""
+DS4_HEADING = "# Taken over from the DS4 context engine.\n"
+
+
+class Taken(Struct, frozen=True, kw_only=True):
+    """Settings as they were found: `values` by dotted key and `overrides` of models from DS4, `heuristics` from the inspector."""
+
+    heuristics: Heuristics = NO_HEURISTICS
+    values: dict[str, Any] = {}
+    overrides: dict[str, ModelOverride] = {}
+
+
+NOTHING = Taken()
+
+
+class Written(Struct, frozen=True, kw_only=True):
+    """What `--write` did: the file, its backup if there was one before, what was not put in because it is there already, and what
+    was not because it goes against what is there."""
+
+    file: str
+    changed: bool
+    backup: str | None = None
+    kept: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def toml_text(taken: Taken) -> str:
+    """The settings as they stand in a file of their own."""
+    return "\n".join(_texts(taken, _sections(taken.values)))
+
+
+def write_into(file: Path, taken: Taken) -> Written:
+    """Adds what is not there yet to the user's file. Raises `InputError`, with what to paste, if that would break the file."""
+    own = _own(file)
+    kept = tuple(_known(taken, own))
+    fresh, left_out = _in_order(_without_known(taken, own), own.settings)
+    if fresh == NOTHING:
+        return Written(file=str(file), changed=False, kept=kept, left_out=left_out)
+    old = file.read_text(encoding="utf-8-sig") if file.exists() else ""
+    new = _added(old, fresh)
+    try:
+        check_toml(new)
+    except TomlError as error:
+        raise InputError(
+            f"{file} writes these tables in a way that cannot be added to, so it was left as it is.",
+            hint=f"Put this into it by hand:\n{toml_text(fresh)}",
+        ) from error
+    backup = str(back_up(file, old)) if file.exists() else None
+    write_file(file, new)
+    return Written(file=str(file), changed=True, backup=backup, kept=kept, left_out=left_out)
+
+
+def _sections(values: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The lines of each section, in the order of the settings."""
+    sections: dict[str, list[str]] = {}
+    for key, setting in catalog().items():
+        if key in values:
+            sections.setdefault(setting.section, []).append(f"{setting.name} = {toml_value(values[key])}")
+    return sections
+
+
+def _texts(taken: Taken, sections: Mapping[str, list[str]]) -> Iterator[str]:
+    """The text of what is from each program, where there is any."""
+    ds4 = Settings(models=ModelSettings(overrides=taken.overrides))
+    blocks = [_block(f"[{section}]", lines) for section, lines in sections.items()]
+    blocks += [_block(header, field_lines(entry)) for _, header, entry in members(ds4)]
+    if blocks:
+        yield DS4_HEADING + "\n" + "\n\n".join(blocks) + "\n"
+    inspector = Settings(accounting=AccountingSettings(**msgspec.structs.asdict(taken.heuristics)))
+    blocks = [_block("[accounting.defaults]", lines)] if (lines := field_lines(taken.heuristics.defaults)) else []
+    blocks += [_block(header, field_lines(member)) for _, header, member in members(inspector)]
+    if blocks:
+        yield INSPECTOR_HEADING + "\n" + "\n\n".join(blocks) + "\n"
+
+
+def _block(header: str, lines: list[str]) -> str:
+    return "\n".join([header, *lines])
+
+
+def _added(old: str, fresh: Taken) -> str:
+    """A file's text with more settings in it: in the sections that it has, the others at its end."""
+    sections = _sections(fresh.values)
+    for section in list(sections):
+        longer = insert_lines(old, section, sections[section])
+        if longer is not None:
+            old = longer
+            del sections[section]
+    text = "\n".join(_texts(fresh, sections))
+    if not text:
+        return old
+    return f"{old.rstrip()}\n\n{text}" if old.strip() else text
+
+
+def _own(file: Path) -> Loaded:
+    """What the user's own file says, without project and environment. Raises `InputError` for one that cannot be read."""
+    loaded = load_file(file, required=False)
+    for problem in loaded.problems:
+        if problem.code == "unreadable":
+            raise InputError(f"{problem.source}: {problem.message}", hint="Mend it first, then try again.")
+    return loaded
+
+
+def _known(taken: Taken, own: Loaded) -> Iterator[str]:
+    """What of it the user's file says already: nothing there is changed."""
+    yield from (key for key in taken.values if _is_set(key, own))
+    yield from (
+        f"[models.overrides.{toml_key(key)}]" for key in taken.overrides if key in own.settings.models.overrides
+    )
+    there = own.settings.accounting
+    if there.defaults != Defaults() and taken.heuristics.defaults != Defaults():
+        yield "[accounting.defaults]"
+    yield from (f"[accounting.profiles.{name}]" for name in taken.heuristics.profiles if name in there.profiles)
+    yield from (
+        f"[accounting.tool_shapes.{name}]" for name in taken.heuristics.tool_shapes if name in there.tool_shapes
+    )
+    yield from ("[[accounting.rules]]" for rule in taken.heuristics.rules if rule in there.rules)
+
+
+def _without_known(taken: Taken, own: Loaded) -> Taken:
+    there, found = own.settings.accounting, taken.heuristics
+    return Taken(
+        values={key: value for key, value in taken.values.items() if not _is_set(key, own)},
+        overrides={key: one for key, one in taken.overrides.items() if key not in own.settings.models.overrides},
+        heuristics=Heuristics(
+            profiles={name: one for name, one in found.profiles.items() if name not in there.profiles},
+            tool_shapes={name: one for name, one in found.tool_shapes.items() if name not in there.tool_shapes},
+            defaults=found.defaults if there.defaults == Defaults() else Defaults(),
+            rules=tuple(rule for rule in found.rules if rule not in there.rules),
+        ),
+    )
+
+
+def _is_set(key: str, own: Loaded) -> bool:
+    return own.sources[key].kind != "default"
+
+
+def _in_order(fresh: Taken, settings: Settings) -> tuple[Taken, tuple[str, ...]]:
+    """Without what would break an order with the user's own values, so that none of them would be heard; and what that is."""
+    values, left_out = dict(fresh.values), []
+    for order in ORDERS:
+        if not order.holds([values.get(key, attrgetter(key)(settings)) for key in order.keys]):
+            told = [f"{key} = {toml_value(values.pop(key))}" for key in order.keys if key in values]
+            left_out += [f"{one}, which breaks {order} with your own" for one in told]
+    return msgspec.structs.replace(fresh, values=values), tuple(left_out)
