@@ -107,9 +107,10 @@ def _prices(row: dict[str, Any]) -> Prices:
     for name, cost in row.items():
         match = _ABOVE.fullmatch(name)
         part = _PART_OF.get(match["cost"]) if match else None
+        bound = a_token_count(f"{match['thousands']}000") if match else None
         price = a_price(cost, _PER_MILLION)
-        if match and part and price is not None:
-            above.setdefault(int(match["thousands"]) * 1000, {})[part] = price
+        if part is not None and bound is not None and price is not None:
+            above.setdefault(bound, {})[part] = price
     return Prices(**base, tiers=_tiers(above.items()))
 
 
@@ -118,11 +119,14 @@ def _from_steps(steps: list[Any]) -> Prices:
     found = []
     for step in steps:
         bounds = step.get("range") if isinstance(step, dict) else None
-        if not isinstance(bounds, list) or not bounds or not isinstance(bounds[0], int | float):
+        if not isinstance(bounds, list) or not bounds:
             return Prices()
         prices = {part: a_price(step.get(cost), _PER_MILLION) for part, cost in _COSTS.items()}
-        found.append((int(bounds[0]), {part: price for part, price in prices.items() if price is not None}))
-    return Prices(**found[0][1], tiers=_tiers(found[1:])) if found else Prices()
+        found.append((a_token_count(bounds[0]), {part: price for part, price in prices.items() if price is not None}))
+    if not found:
+        return Prices()
+    above = [(bound, prices) for bound, prices in found[1:] if bound is not None]
+    return Prices(**found[0][1], tiers=_tiers(above))
 
 
 def _tiers(above: Iterable[tuple[int, dict[str, float]]]) -> tuple[PriceTier, ...]:
