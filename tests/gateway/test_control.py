@@ -16,7 +16,7 @@ from ullage.testing import FakeProvider, Fault, Rule
 from ullage.testing.gateway import run_gateway
 
 CHAT = "/v1/chat/completions"
-ROUTES = ["sessions", "manifests", "context", "events"]
+ROUTES = ["sessions", "manifests", "context", "events", "metrics"]
 
 
 def bearer(gateway: Daemon) -> dict[str, str]:
@@ -187,6 +187,21 @@ async def test_odd_questions_have_plain_answers(query: str, tmp_path: Path, clie
         async with run_gateway({}, tmp_path, store=store) as gateway:
             status, body = await look(client, gateway, f"manifests?{query}")
             assert (status, body.get("manifests", [])) in ((404, []), (200, []))
+
+
+async def test_metrics_are_those_of_the_command(gateway: Daemon, client: aiohttp.ClientSession) -> None:
+    await chat(client, gateway, "some words")
+    status, told = await look(client, gateway, "metrics?since=1h&by=session")
+    assert (status, told["by"]) == (200, "session")
+    assert [row["session"] for row in told["sessions"]] == ["mine"]
+    (target,) = told["targets"]
+    assert target["target"] == f"{told['providers'][0]['provider']}/m"
+    assert (target["attempts"], target["successes"], target["statuses"]) == (1, 1, {"200": 1})
+    assert target["latency_ms"]["p50"] > 0
+    assert (await look(client, gateway, "metrics"))[1]["targets"] == told["targets"]
+    assert (await look(client, gateway, "metrics?by=nothing"))[1]["by"] == "target"
+    status, refused = await look(client, gateway, "metrics?since=yesterday")
+    assert (status, refused["error"]["code"]) == (404, "bad_since")
 
 
 async def test_head_gives_the_head_alone(gateway: Daemon, client: aiohttp.ClientSession) -> None:

@@ -13,6 +13,8 @@ COMMANDS: Table = {
     "probe": ("ullage.cli.probe:command", "Measure a request's sections at any upstream."),
     "sessions": ("ullage.cli.sessions:command", "List the sessions seen, or show one."),
     "manifest": ("ullage.cli.manifest:command", "Show the record of one call."),
+    "metrics": ("ullage.cli.metrics:command", "Show attempts, times, cost and caches of recorded calls."),
+    "model": ("ullage.cli.model:command", "Show what is known of a model and what was learned."),
     "eval": ("ullage.cli.eval:command", "Measure estimates against recordings."),
     "config": ("ullage.cli.config:command", "Show or check the settings and where each comes from."),
     "doctor": ("ullage.cli.doctor:command", "Check the installation and say what to do next."),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import re
+import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
@@ -16,6 +17,7 @@ import msgspec
 
 from ullage.core.errors import InputError, StoreError
 from ullage.stores import report_call, report_event, report_session
+from ullage.stores.metrics import DEFAULT_SINCE, GROUPS, parse_since, report_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +40,7 @@ class Control:
             "manifests": self._manifests,
             "context": self._context,
             "events": self._events,
+            "metrics": self._metrics,
         }
 
     async def answer(self, scope: dict[str, Any]) -> tuple[int, bytes]:
@@ -89,6 +92,12 @@ class Control:
     def _events(self, query: dict[str, str]) -> Any:
         events = self._store.events(query.get("session"), limit=_limit(query))
         return {"events": [report_event(record) for record in events]}
+
+    def _metrics(self, query: dict[str, str]) -> Any:
+        now_ms = int(time.time() * 1000)
+        since_ms = parse_since(query.get("since", DEFAULT_SINCE), now_ms)
+        by = next((group for group in GROUPS if group == query.get("by")), GROUPS[0])
+        return report_metrics(self._store, since_ms=since_ms, until_ms=now_ms, by=by)
 
 
 def _limit(query: dict[str, str]) -> int:

@@ -1,0 +1,244 @@
+"""What the recorded calls of a time add up to: attempts, times, cost, and how caches served (interface, section 3).
+
+Everything is read from the store, session by session, so that no more than the calls of one session are held at once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import msgspec
+
+from ullage.core.errors import InputError
+from ullage.core.profiles.facts import Prices
+
+from .report import iso_time, target_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .base import CallRecord, Reader
+
+Group = Literal["target", "provider", "client", "session"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+
+DEFAULT_SINCE = "24h"
+MOST_SESSIONS = 10_000
+"""Sessions that are looked at, the newest first: more than a daemon of one user sees in months."""
+
+_FIRST_CALLS = 256
+_UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_SPAN = re.compile(r"(\d{1,6})\s*([mhdw])")
+_HOUR_MS = 3_600_000
+
+# Nobody waits for these, and no tokens are spent: they are no attempts at an answer.
+_NO_ATTEMPTS = frozenset({"count_tokens"})
+_SUCCESSES = frozenset({"ok", "unparsed"})
+_FAILURES = frozenset({"error", "cut"})
+
+_INPUTS = ("input_fresh", "cache_read", "cache_write")
+# USD per million tokens times tokens are millionths of a dollar; a thousand nano-USD each.
+_NANO_PER_MICRO = 1_000
+
+
+def report_metrics(store: Reader, *, since_ms: int, until_ms: int, by: Group = "target") -> dict[str, Any]:
+    """The metrics of the calls made from `since_ms` up to `until_ms`, epoch milliseconds, as `ullage metrics --json` has them.
+
+    Always per target, per provider and per hour (UTC), and by client or session too if that is asked for. Raises `StoreError`.
+    """
+    tallies: dict[str, defaultdict[str, Tally]] = {group: defaultdict(Tally) for group in ("target", "provider", by)}
+    hourly: defaultdict[int, Tally] = defaultdict(Tally)
+    for client, call in _calls(store, since_ms):
+        if call.created_ms > until_ms or call.kind in _NO_ATTEMPTS or call.outcome == "answered":
+            continue
+        names = {"target": target_of(call), "provider": call.provider, "client": client, "session": call.session}
+        for group, rows in tallies.items():
+            rows[names[group]].add(call)
+        hourly[call.created_ms // _HOUR_MS].add(call)
+    return {
+        "since": iso_time(since_ms),
+        "until": iso_time(until_ms),
+        "by": by,
+        **{f"{group}s": _rows(group, rows) for group, rows in tallies.items()},
+        "hourly": [{"hour": iso_time(hour * _HOUR_MS), **tally.report()} for hour, tally in sorted(hourly.items())],
+    }
+
+
+def parse_since(text: str, now_ms: int) -> int:
+    """`30m`, `24h`, `7d`, `2w` before now, or a date or time in ISO 8601 (UTC if it names no zone), as epoch milliseconds.
+
+    Raises `InputError`.
+    """
+    span = _SPAN.fullmatch(text.strip().lower())
+    if span is not None:
+        return max(0, now_ms - int(span[1]) * _UNITS_MS[span[2]])
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        return max(0, int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000))
+    except (ValueError, OverflowError) as error:
+        raise InputError(
+            f"{text[:40]!r} is no time.",
+            hint="Give a span (30m, 24h, 7d, 2w) or a date (2026-05-28).",
+            code="bad_since",
+        ) from error
+
+
+class Tally:
+    """Calls added up, one after the other."""
+
+    def __init__(self) -> None:
+        self.attempts = 0
+        self._outcomes: Counter[str] = Counter()
+        self._statuses: Counter[str] = Counter()
+        self._latencies_ms: list[float] = []
+        self._first_ms: list[float] = []
+        self._cost_nano_usd = 0
+        self._priced = 0
+        self._unpriced = 0
+        self._tokens: Counter[str] = Counter()
+        self._expected_warm = 0
+        self._unexpected: Counter[str] = Counter()
+        self._misses: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+    def add(self, call: CallRecord) -> None:
+        """Adds a call."""
+        self.attempts += 1
+        self._outcomes[call.outcome] += 1
+        if call.status is not None:
+            self._statuses[str(call.status)] += 1
+        if call.outcome in _SUCCESSES:
+            if call.duration_ms is not None:
+                self._latencies_ms.append(call.duration_ms)
+            if call.streamed and call.first_byte_ms is not None:
+                self._first_ms.append(call.first_byte_ms)
+        if call.usage is not None:
+            self._add_usage(call, call.usage)
+        if call.cache is not None:
+            self._add_cache(call.cache)
+
+    def report(self) -> dict[str, Any]:
+        """The sums as plain data. `cost_usd` is of the calls whose prices are known, `None` if none are; `unpriced` counts the
+        others. `ttft_ms` is of streamed answers. `misses` are all of them by cause, also those that were to be expected."""
+        return {
+            "attempts": self.attempts,
+            "successes": sum(self._outcomes[outcome] for outcome in _SUCCESSES),
+            "failures": sum(self._outcomes[outcome] for outcome in _FAILURES),
+            "statuses": dict(sorted(self._statuses.items())),
+            "latency_ms": _percentiles(self._latencies_ms),
+            "ttft_ms": _percentiles(self._first_ms),
+            "cost_usd": self._cost_nano_usd / 1_000_000_000 if self._priced else None,
+            "unpriced": self._unpriced,
+            "output": self._tokens["output"],
+            "cache": self._report_cache(),
+        }
+
+    def _report_cache(self) -> dict[str, Any]:
+        parts = {part: self._tokens[part] for part in _INPUTS}
+        total = sum(parts.values())
+        return {
+            **parts,
+            "read_share": round(parts["cache_read"] / total, 6) if total else 0.0,
+            "write_share": round(parts["cache_write"] / total, 6) if total else 0.0,
+            "expected_warm": self._expected_warm,
+            "unexpected_misses": self._unexpected["calls"],
+            "missed_tokens": self._unexpected["tokens"],
+            "misses": {cause: dict(sums) for cause, sums in sorted(self._misses.items())},
+        }
+
+    def _add_usage(self, call: CallRecord, usage: dict[str, Any]) -> None:
+        for part in (*_INPUTS, "output"):
+            self._tokens[part] += usage.get(part) or 0
+        cost = cost_nano_usd(usage, _prices(call))
+        if cost is None:
+            self._unpriced += 1
+        else:
+            self._priced += 1
+            self._cost_nano_usd += cost
+
+    def _add_cache(self, cache: dict[str, Any]) -> None:
+        self._expected_warm += cache.get("expected") or 0
+        miss = cache.get("miss")
+        if miss is None:
+            return
+        for sums in (self._misses[miss["cause"]], *([self._unexpected] if miss.get("unexpected", True) else [])):
+            sums["calls"] += 1
+            sums["tokens"] += miss["missed_tokens"]
+
+
+def cost_nano_usd(usage: dict[str, Any], prices: Prices | None) -> int | None:
+    """What a call cost by its usage, in billionths of a dollar; `None` where a price is not known that it needs.
+
+    Tokens read from or written to a cache cost as fresh ones where the list has no price of their own (routing specification,
+    section 12.1). A tier's prices hold for the whole request.
+    """
+    if prices is None:
+        return None
+    prompt = sum(usage.get(part) or 0 for part in _INPUTS)
+    for tier in prices.tiers:
+        if prompt > tier.above:
+            stated = {name: value for name in _PARTS if (value := getattr(tier, name)) is not None}
+            prices = msgspec.structs.replace(prices, **stated)
+    long = usage.get("cache_write_1h") or 0
+    written = prices.cache_write if prices.cache_write is not None else prices.input
+    charged = (
+        (usage.get("input_fresh") or 0, prices.input),
+        (usage.get("cache_read") or 0, prices.cache_read if prices.cache_read is not None else prices.input),
+        (max(0, (usage.get("cache_write") or 0) - long), written),
+        (long, prices.cache_write_1h if prices.cache_write_1h is not None else written),
+        (usage.get("output") or 0, prices.output),
+    )
+    micro_usd = 0.0
+    for tokens, price in charged:
+        if tokens and price is None:
+            return None
+        micro_usd += tokens * (price or 0.0)
+    return round(micro_usd * _NANO_PER_MICRO)
+
+
+_PARTS = ("input", "output", "cache_read", "cache_write", "cache_write_1h")
+
+
+def _prices(call: CallRecord) -> Prices | None:
+    """The prices that were known of the target when the call was made."""
+    profile = (call.awareness or {}).get("profile") or {}
+    try:
+        return msgspec.convert(profile.get("prices"), Prices | None)
+    except msgspec.ValidationError:
+        return None
+
+
+def _calls(store: Reader, since_ms: int) -> Iterator[tuple[str, CallRecord]]:
+    """Every call since then with its client; those of no session are of an unknown one."""
+    for session in store.sessions(limit=MOST_SESSIONS):
+        if session.last_ms < since_ms:
+            break
+        yield from ((session.client, call) for call in _calls_of(store, session.id, since_ms))
+    yield from (("unknown", call) for call in _calls_of(store, "", since_ms))
+
+
+def _calls_of(store: Reader, session: str, since_ms: int) -> Iterable[CallRecord]:
+    limit = _FIRST_CALLS
+    while True:
+        calls = store.calls(session, limit=limit)
+        if len(calls) < limit or calls[-1].created_ms < since_ms:
+            return [call for call in calls if call.created_ms >= since_ms]
+        limit *= 4
+
+
+def _rows(group: str, rows: dict[str, Tally]) -> list[dict[str, Any]]:
+    """The busiest first."""
+    ordered = sorted(rows.items(), key=lambda row: (-row[1].attempts, row[0]))
+    return [{group: name, **tally.report()} for name, tally in ordered]
+
+
+def _percentiles(values: list[float]) -> dict[str, float | None]:
+    """Nearest rank: always a value that was seen."""
+    ordered = sorted(values)
+    return {
+        name: ordered[math.ceil(share * len(ordered)) - 1] if ordered else None
+        for name, share in (("p50", 0.5), ("p95", 0.95))
+    }
