@@ -18,9 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.observing import ANSWERS, ROOT, Asked, Bench, asked, recorded
+from ullage.core.errors import StoreError
 from ullage.core.profiles.heuristics import Match, Rule
 from ullage.core.wire import DIALECTS, Dialect
-from ullage.stores import SqliteStore, Store
+from ullage.stores import MemoryStore, SqliteStore, Store
 from ullage.testing import Exchange as ToolExchange
 from ullage.testing import make_request, make_tools
 from ullage.upstream import provider_of
@@ -543,3 +544,26 @@ def marked_answer(dialect: Dialect, text: str, thinking: str) -> dict[str, Any]:
         },
     }
     return {**ANSWERS[dialect], **contents[dialect]}
+
+
+def test_a_session_that_the_store_cannot_be_asked_about_keeps_its_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = asked("/v1/messages", {"model": "m", "messages": []}, x_ullage_session="s")
+    store = MemoryStore()
+    with Bench(store, prefix="a") as bench:
+        bench.ask(request)
+        bench.ask(request)
+    with Bench(store, prefix="b", start_ms=1_900_000_000_000) as bench:
+        with monkeypatch.context() as busy:
+            busy.setattr(store, "find_session", fail_as_busy)
+            bench.ask(request)
+        kept = store.find_session("s")
+        bench.ask(request)
+        later = store.find_session("s")
+    assert kept is not None and later is not None
+    assert (kept.calls, later.calls) == (2, 3)
+    assert later.started_ms == kept.started_ms
+    assert len(store.calls("s")) == 4
+
+
+def fail_as_busy(session_id: str) -> None:
+    raise StoreError("The database is locked.", code="store_busy")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -61,13 +60,20 @@ class Recorder:
         breakdown: Breakdown | None,
         learned: Learned,
     ) -> None:
-        """Writes the call, its session and its events. A session stays in the project it was first seen in."""
-        known = self._known_session(observation) if observation.session else None
+        """Writes the call, its session and its events. A session stays in the project it was first seen in.
+
+        Where the store cannot say now what it knows of the session, its record is left as it is: the next call makes up for it.
+        """
+        known, asked = None, True
+        try:
+            known = self._known_session(observation) if observation.session else None
+        except StoreError:
+            asked = False
         if known is not None and known.project is not None:
             observation.project = known.project
         call = _call_record(observation, exchange, answer, breakdown)
         self._store.put_call(replace(call, sample=learned.sample, cache=learned.cache))
-        if observation.session:
+        if observation.session and asked:
             self._record_session(observation, exchange, known, learned)
 
     def _record_session(
@@ -111,8 +117,7 @@ class Recorder:
     def _known_session(self, observation: Observation) -> SessionRecord | None:
         known = self._sessions.pop(observation.session, None)
         if known is None and not _is_fresh(observation):
-            with contextlib.suppress(StoreError):
-                known = self._store.find_session(observation.session)
+            known = self._store.find_session(observation.session)
         return known
 
     def _keep_session(self, record: SessionRecord) -> None:
