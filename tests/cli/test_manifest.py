@@ -10,6 +10,8 @@ import pytest
 from ullage.cli import main
 from ullage.stores import SqliteStore
 
+from .conftest import AWARENESS, BREAKDOWN, CALLS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -30,6 +32,7 @@ def call(capsys: Screen, *arguments: str) -> tuple[int, str, str]:
     [
         (None, "manifest.txt"),
         ("019e7", "manifest.txt"),
+        ("019e6ffe", "manifest_of_miss.txt"),
         ("019e6fff0001", "manifest_of_error.txt"),
         ("019e6fff0002", "manifest_of_left_stream.txt"),
         ("019e6fff0003", "manifest_unparsed.txt"),
@@ -48,6 +51,27 @@ def test_a_call_for_programs_is_the_manifest_of_an_unchanged_request(capsys: Scr
     manifest: dict[str, Any] = msgspec.json.decode(out)
     rows = manifest["context"]["sections"]
     assert sum(row["tokens"] for row in rows) + manifest["context"]["gap"] == manifest["context"]["total"]
+
+
+@pytest.mark.usefixtures("recorded")
+def test_what_limits_were_drawn_from_and_what_was_learned_goes_to_programs_as_it_was_recorded(capsys: Screen) -> None:
+    manifest = msgspec.json.decode(call(capsys, "019e7", "--json")[1])
+    assert manifest["awareness"] == msgspec.json.decode(msgspec.json.encode(AWARENESS))
+    assert manifest["sample"]["ratio"] == 1.205008
+    assert manifest["cache"]["disposition"] == "eligible"
+    missed = msgspec.json.decode(call(capsys, "019e6ffe", "--json")[1])
+    assert (missed["sample"], missed["cache"]["miss"]["cause"]) == ({"refused": "aborted"}, "tools_changed")
+
+
+def test_a_record_that_was_too_large_says_what_was_kept(capsys: Screen, data_dir: Path) -> None:
+    items = [{"name": f"item {number:04}" + "x" * 400, "tokens": 1} for number in range(1_000)]
+    sections = [{"id": "messages", "title": "Messages", "tokens": 1_000, "share": 1.0, "items": items}]
+    breakdown = {**BREAKDOWN, "sections": sections, "gap": 0, "total": 1_000}
+    store = SqliteStore(data_dir / "ullage.db", clock_ms=lambda: 0)
+    store.put_call(msgspec.structs.replace(CALLS[0], breakdown=breakdown))
+    store.close()
+    _, out, _ = call(capsys)
+    assert "kept         of the context report the first and the last items\n" in out
 
 
 @pytest.mark.usefixtures("recorded")

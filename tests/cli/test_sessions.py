@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ullage.cli import main
-from ullage.stores import SqliteStore
+from ullage.stores import SessionRecord, SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,8 +78,8 @@ def test_the_list_for_programs_has_whole_ids_and_iso_times(capsys: Screen) -> No
         "calls": 3,
         "provider": "anthropic",
         "model": "claude-opus-4-8",
-        "project": None,
-        "targets": [],
+        "project": "/home/ada/cellar",
+        "targets": ["anthropic/claude-haiku-4-5", "anthropic/claude-opus-4-8"],
         "prompt_tokens": 84500,
         "prompt_kind": "usage",
     }
@@ -94,7 +94,7 @@ def test_a_prompt_is_marked_as_an_estimate_where_the_provider_reported_nothing(c
 @pytest.mark.usefixtures("recorded")
 def test_a_session_for_programs_has_its_calls_without_their_reports(capsys: Screen) -> None:
     shown = call_json(capsys, "show", "3f2a91c0-4b7e-4c1d-9f00-5d4c8ad23b11")
-    assert [found["kind"] for found in shown["newest_calls"]] == ["conversation", "title"]
+    assert [found["kind"] for found in shown["newest_calls"]] == ["conversation", "title", "conversation"]
     assert all("context" not in found for found in shown["newest_calls"])
     assert shown["events"] == [
         {
@@ -112,6 +112,36 @@ def test_a_session_for_programs_has_its_calls_without_their_reports(capsys: Scre
 def test_a_limit_keeps_the_newest(capsys: Screen) -> None:
     assert len(call_json(capsys, "--limit", "2")["sessions"]) == 2
     assert len(call_json(capsys, "show", "0199", "--limit", "1")["newest_calls"]) == 1
+
+
+@pytest.mark.usefixtures("recorded")
+@pytest.mark.parametrize("folder", ["/home/ada/cellar", "/home/ada", "/home/ada/cellar/../cellar"])
+def test_sessions_of_one_project_are_found_by_its_folder_or_one_above(capsys: Screen, folder: str) -> None:
+    for arguments in (["--project", folder], ["list", "--project", folder]):
+        [session] = call_json(capsys, *arguments)["sessions"]
+        assert session["project"] == "/home/ada/cellar"
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_folder_without_sessions_is_named(capsys: Screen) -> None:
+    """A name that begins alike is another folder, and so is one below."""
+    for folder in ("/home/ada/cell", "/home/ada/cellar/rack"):
+        assert call(capsys, "--project", folder) == (0, f"No session of a project in {folder}.\n", "")
+
+
+def test_a_link_to_a_project_names_it_too(capsys: Screen, data_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    store = SqliteStore(data_dir / "ullage.db", clock_ms=lambda: 0)
+    for number, name in enumerate(("real", "link")):
+        store.put_session(
+            SessionRecord(
+                id=name, client="pi", identity="client", started_ms=number, last_ms=number, project=str(tmp_path / name)
+            )
+        )
+    store.close()
+    found = call_json(capsys, "--project", str(tmp_path / "link"))["sessions"]
+    assert [session["id"] for session in found] == ["link", "real"]
 
 
 @pytest.mark.usefixtures("recorded")

@@ -10,14 +10,16 @@ from ullage.core.errors import InputError
 from ullage.core.terminal import safe
 
 from . import records
+from .awareness_text import awareness_facts, cache_text, sample_text, usage_text
 from .output import print_json
 from .records import ago, complete_id, data_dir_option, json_option, open_records, print_lines, table, tokens
 
 if TYPE_CHECKING:
     from ullage.stores import CallRecord
 
-USAGE_PARTS = (("input_fresh", "fresh"), ("cache_read", "cache read"), ("cache_write", "cache write"))
-_LABEL_WIDTH = 10
+_LABEL_WIDTH = 13
+_KEPT = {"rollup": "of the context report the first and the last items", "omitted": "all but the context report"}
+"""What is said of a record that was too large to be stored whole."""
 
 
 @click.command()
@@ -53,11 +55,13 @@ def command(call_id: str | None, as_json: bool, data_dir: str | None) -> None:
 def describe(call: CallRecord) -> list[str]:
     """One line per question about the call; a question without an answer is left out."""
     from ullage.stores.report import iso_time, target_of
+    from ullage.stores.rollup import completeness
 
     answered = f", answered by {call.answered_by}" if call.answered_by not in (None, call.model) else ""
     facts = {
         "call": call.id,
         "session": call.session,
+        "project": call.project,
         "when": f"{ago(call.created_ms, records.now_ms())}  ({iso_time(call.created_ms)})",
         "target": f"{target_of(call)}{answered}",
         "request": " · ".join(
@@ -66,8 +70,12 @@ def describe(call: CallRecord) -> list[str]:
         "answer": " · ".join(answer_facts(call)),
         "estimate": estimate_of(call),
         "expected": expectation_of(call.expected or {}),
-        "usage": usage_of(call.usage or {}),
+        **(dict(awareness_facts(call.awareness)) if call.awareness is not None else {}),
+        "usage": usage_text(call.usage or {}),
+        "sample": sample_text(call.sample),
+        "cache": cache_text(call.cache),
         "tools": ", ".join(call.tool_calls),
+        "kept": _KEPT.get(completeness(call) or "", ""),
         "warnings": ", ".join(call.warnings),
     }
     return [f"{name:<{_LABEL_WIDTH}}{safe(value)}" for name, value in facts.items() if value]
@@ -98,19 +106,6 @@ def expectation_of(expected: dict[str, Any]) -> str:
     pairs = expected["pairs"]
     learned = f"learned from {pairs} {'pair' if pairs == 1 else 'pairs'} of calls" if pairs else "nothing learned yet"
     return f"~{tokens(expected['tokens'])} prompt tokens, {low} to {high} ({expected['method']}, {learned})"
-
-
-def usage_of(usage: dict[str, Any]) -> str:
-    """`84.5k prompt = 2.1k fresh + 82.4k cache read · 512 output`; parts that the provider did not report are left out."""
-    parts = [(usage[key], label) for key, label in USAGE_PARTS if usage.get(key) is not None]
-    facts = []
-    if parts:
-        shown = " + ".join(f"{tokens(number)} {label}" for number, label in parts)
-        facts.append(f"{tokens(sum(number for number, _ in parts))} prompt = {shown}")
-    if usage.get("output") is not None:
-        reasoning = f" ({tokens(usage['reasoning'])} reasoning)" if usage.get("reasoning") else ""
-        facts.append(f"{tokens(usage['output'])} output{reasoning}")
-    return " · ".join(facts)
 
 
 def list_sections(breakdown: dict[str, Any] | None) -> list[str]:

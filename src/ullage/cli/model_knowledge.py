@@ -1,0 +1,186 @@
+"""What the catalogues, the settings and the store know of models, put together for `ullage model` as the daemon does it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from ullage.catalogs import load_now
+from ullage.core.accounting import make_meter
+from ullage.core.calibration import convert_growth, start_growth, take_pairs
+from ullage.core.errors import StoreError
+from ullage.core.planning import Anchored, become_aware
+from ullage.core.profiles import resolve_profile
+from ullage.settings import load_settings
+from ullage.settings.policy import make_policy
+from ullage.stores import open_reader, to_pairs, to_sample
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ullage.catalogs import Catalogs
+    from ullage.core.calibration import GrowthState
+    from ullage.core.planning import Awareness
+    from ullage.core.profiles import ModelProfile
+    from ullage.settings import Settings
+    from ullage.stores import CallRecord, Reader, SampleRecord
+
+_RECENT_CALLS = 500
+"""So many calls are looked back upon for models without samples, and for switches: a few days of work."""
+
+Target = tuple[str, str]
+"""Provider and model, both exact."""
+
+
+class Growth(NamedTuple):
+    """What `growth-v1` learned of one client by one estimator."""
+
+    client: str
+    estimator: str
+    state: GrowthState
+
+
+class Learned(NamedTuple):
+    """Everything about one target. `latest` is its newest sample, `switch` the newest call by which a session came to it,
+    `last_ms` when it was last used, epoch milliseconds: each `None` where there is none."""
+
+    awareness: Awareness
+    growth: tuple[Growth, ...]
+    latest: SampleRecord | None
+    switch: CallRecord | None
+    last_ms: int | None
+
+
+class Known:
+    """Asks all three. `store` is `None` where nothing was recorded yet."""
+
+    def __init__(self, settings: Settings, catalogs: Catalogs, store: Reader | None, *, now_ms: int) -> None:
+        self._settings = settings
+        self._policy = make_policy(settings)
+        self._catalogs = catalogs
+        self._store = store
+        self._now_ms = now_ms
+
+    def seen(self) -> list[Target]:
+        """Every target that was sampled or called lately, the last used first. Raises `StoreError` without a database."""
+        newest = {target: calls[0].created_ms for target, calls in self._calls.items()}
+        for provider, model, estimator in self._keys:
+            for sample in self._samples(provider, model, estimator)[:1]:
+                newest[provider, model] = max(sample.created_ms, newest.get((provider, model), 0))
+        return sorted(newest, key=lambda target: (-newest[target], target))
+
+    def learned(self, provider: str, model: str) -> Learned:
+        """What is known of a target, whether it was ever used or not."""
+        calls = self._calls.get((provider, model), [])
+        profile = self._profile(provider, model, calls[0].dialect if calls else None)
+        by_growth = self._policy.method == "growth-v1"
+        estimator = self._settings.accounting.estimator if by_growth else profile.token_estimator
+        samples = self._samples(provider, model, estimator)
+        growth = self._growth(provider, model)
+        awareness = become_aware(
+            profile,
+            [to_sample(sample) for sample in samples],
+            self._policy,
+            estimator=estimator,
+            now_ms=self._now_ms,
+            anchored=_anchored(growth, samples) if by_growth else None,
+        )
+        used = [sample.created_ms for sample in samples[:1]] + [call.created_ms for call in calls[:1]]
+        return Learned(
+            awareness=awareness,
+            growth=growth,
+            latest=samples[0] if samples else None,
+            switch=next((call for call in calls if _is_switch(call)), None),
+            last_ms=max(used, default=None),
+        )
+
+    @cached_property
+    def _keys(self) -> list[tuple[str, str, str]]:
+        return self._store.sample_keys() if self._store is not None else []
+
+    @cached_property
+    def _calls(self) -> dict[Target, list[CallRecord]]:
+        """Recent calls by what they asked for, the newest first."""
+        found: dict[Target, list[CallRecord]] = defaultdict(list)
+        for call in self._store.calls(limit=_RECENT_CALLS) if self._store is not None else ():
+            if call.model is not None:
+                found[call.provider, call.model].append(call)
+        return found
+
+    def _profile(self, provider: str, model: str, dialect: str | None) -> ModelProfile:
+        models = self._settings.models
+        return resolve_profile(
+            provider,
+            model,
+            dialect=dialect,
+            layers=self._catalogs.layers(provider, model),
+            overrides=models.overrides,
+            enabled=models.enabled,
+            estimator=self._settings.calibration.estimator,
+        )
+
+    def _samples(self, provider: str, model: str, estimator: str) -> list[SampleRecord]:
+        return self._store.samples(provider, model, estimator) if self._store is not None else []
+
+    def _growth(self, provider: str, model: str) -> tuple[Growth, ...]:
+        found = []
+        for estimator in [key[2] for key in self._keys if key[:2] == (provider, model)]:
+            by_client: dict[str, list[SampleRecord]] = defaultdict(list)
+            for sample in self._samples(provider, model, estimator):
+                if sample.pair is not None:
+                    by_client[sample.client].append(sample)
+            for client, samples in sorted(by_client.items()):
+                found.append(Growth(client, estimator, self._state(provider, model, client, estimator, samples)))
+        return tuple(found)
+
+    def _state(
+        self, provider: str, model: str, client: str, estimator: str, samples: Sequence[SampleRecord]
+    ) -> GrowthState:
+        meter = make_meter(
+            dialect=None,
+            provider=provider,
+            model=model,
+            client=client or None,
+            estimator=estimator,
+            heuristics=self._settings.accounting.heuristics,
+        )
+        state = start_growth(meter.growth, meter.retention, own_tokens=meter.counts_the_wire)
+        return take_pairs(state, to_pairs(samples))
+
+
+def open_knowledge(data_dir: str | None, *, now_ms: int) -> Known:
+    """All three as the settings say. A missing database is no error: then nothing was learned yet. Raises `StoreError` for one
+    that cannot be read."""
+    loaded = load_settings(flags={"data_dir": data_dir})
+    settings = loaded.settings
+    catalogs = load_now(loaded.paths.cache_dir, refresh=settings.models.refresh)
+    try:
+        store: Reader | None = open_reader(settings.store.url, loaded.paths.data_dir)
+    except StoreError as error:
+        if error.code not in ("no_database", "no_reader"):
+            raise
+        store = None
+        if error.code == "no_reader":
+            click.echo(f"ullage: {error.message}", err=True)
+    return Known(settings, catalogs, store, now_ms=now_ms)
+
+
+def _anchored(growth: Sequence[Growth], samples: Sequence[SampleRecord]) -> Anchored | None:
+    """The line of the newest call, as the next one of its session would be held to it."""
+    if not samples:
+        return None
+    latest = samples[0]
+    state = next(
+        (one.state for one in growth if (one.client, one.estimator) == (latest.client, latest.estimator)), None
+    )
+    if state is None:
+        return None
+    conversion = convert_growth(state.law, anchor_prompt=latest.prompt, anchor_tokens=latest.estimated)
+    return Anchored(conversion=conversion, pairs=len(state.pairs))
+
+
+def _is_switch(call: CallRecord) -> bool:
+    return bool(((call.awareness or {}).get("switch") or {}).get("switched"))
