@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ullage.engine.identity import Genealogy, Origin, _shared, tip_of
+from ullage.engine.identity import Genealogy, Origin, tip_of
 
 
 @pytest.fixture
@@ -121,9 +119,3 @@ def test_a_thousand_conversations_that_begin_alike_are_told_apart_by_the_newest(
     for number in range(1000):
         assert genealogy.place_unnamed((1, number + 10), f"s{number}").relation == "new"
     assert genealogy.place_unnamed((1, 1009, 5), "later").session == "s999"
-
-
-@given(old=st.lists(st.integers(0, 2), max_size=30), new=st.lists(st.integers(0, 2), max_size=30))
-def test_the_common_beginning_is_found_by_halving(old: list[int], new: list[int]) -> None:
-    expected = next((index for index, (one, two) in enumerate(zip(old, new, strict=False)) if one != two), None)
-    assert _shared(tuple(old), tuple(new)) == (min(len(old), len(new)) if expected is None else expected)

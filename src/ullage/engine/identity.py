@@ -9,8 +9,9 @@ from __future__ import annotations
 import itertools
 from typing import Literal
 
-import xxhash
 from msgspec import Struct
+
+from ullage.core.caching import chain_digest, shared_length
 
 Relation = Literal["new", "extends", "repeats", "branch", "rewrite"]
 
@@ -63,7 +64,7 @@ def tip_of(hashes: tuple[int, ...], origin: Origin = _NOWHERE) -> Tip | None:
     """The tip of a message list; `None` for an empty one."""
     if not hashes:
         return None
-    return Tip(head=_head(hashes, origin), depth=len(hashes), chain=_chain(hashes))
+    return Tip(head=_head(hashes, origin), depth=len(hashes), chain=chain_digest(hashes))
 
 
 def _head(hashes: tuple[int, ...], origin: Origin) -> str:
@@ -114,7 +115,7 @@ class Genealogy:
         alike = self._by_head.get(_head(hashes, origin), {}) if hashes else {}
         for session in itertools.islice(reversed(alike), _CANDIDATES):
             line = self._lines[session]
-            shared = _shared(line.hashes, hashes)
+            shared = shared_length(line.hashes, hashes)
             related = line.origin.system == origin.system or shared > line.first_length
             if related and shared > best[0]:
                 best = (shared, session)
@@ -124,7 +125,7 @@ class Genealogy:
         """The session of an earlier run whose tip this request extends."""
         tips = self._tips.get(_head(hashes, origin), {}) if hashes else {}
         for session, tip in tips.items():
-            if tip.depth <= len(hashes) and tip.chain == _chain(hashes[: tip.depth]):
+            if tip.depth <= len(hashes) and tip.chain == chain_digest(hashes[: tip.depth]):
                 del tips[session]
                 self._remember(session, hashes, origin)
                 relation: Relation = "repeats" if tip.depth == len(hashes) else "extends"
@@ -132,7 +133,7 @@ class Genealogy:
         return None
 
     def _continue(self, session: str, line: _Line, hashes: tuple[int, ...]) -> Kinship:
-        shared = _shared(line.hashes, hashes)
+        shared = shared_length(line.hashes, hashes)
         before = len(line.hashes)
         relation: Relation
         if shared == before:
@@ -166,22 +167,6 @@ class Genealogy:
             sessions.pop(session, None)
             if not sessions:
                 del self._by_head[head]
-
-
-def _chain(hashes: tuple[int, ...]) -> str:
-    return xxhash.xxh3_128_hexdigest(b"".join(number.to_bytes(16, "big") for number in hashes))
-
-
-def _shared(old: tuple[int, ...], new: tuple[int, ...]) -> int:
-    """How many leading messages are the same, found by halving: comparing runs costs far less than message by message."""
-    low, high = 0, min(len(old), len(new))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old[low:middle] == new[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _rewrites(line: _Line, hashes: tuple[int, ...], shared: int) -> bool:
