@@ -101,6 +101,12 @@ def test_a_similar_name_is_no_match(catalogs: Catalogs, key: str) -> None:
     assert profile(catalogs, key).context_window is None
 
 
+def test_what_a_provider_said_holds_for_the_dated_id_too_and_is_marked(catalogs: Catalogs) -> None:
+    catalogs.note_models("10.0.0.7:4000", b'{"data": [{"id": "own-model", "context_length": 65536}]}')
+    (layer,) = catalogs.layers("10.0.0.7:4000", "own-model-20261101")
+    assert (layer.exact, layer.matched, layer.facts.context_window) == (False, "own-model", 65_536)
+
+
 def test_a_subscription_has_no_price_from_elsewhere(catalogs: Catalogs) -> None:
     found = profile(catalogs, "openai-codex/gpt-5.1-codex")
     assert found.context_window is not None

@@ -93,7 +93,7 @@ class Catalogs:
     def layers(self, provider: str, model: str) -> tuple[Layer, ...]:
         """What each source says of this model, exact ids and marked others: what `resolve_profile` takes.
 
-        At once: the first question about a model takes up to two milliseconds, every other one microseconds.
+        At once: the first question about a model takes up to four milliseconds, every other one a fraction of a microsecond.
         """
         if len(model) > LONGEST_ID or len(provider) > LONGEST_NAME:
             return ()
