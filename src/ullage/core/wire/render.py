@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ullage.core.errors import CallError
 
+from .edits import apply, sibling_cuts
 from .layout import LAYOUTS, Node, holders, list_member
-from .slicing import Span, find_member
+from .slicing import find_member
+from .writing import as_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .conversation import Conversation, Member, Slice, SliceKind
+    from .edits import Edit
+    from .slicing import Span
 
-Edit = tuple[int, int, bytes]
+_NOTHING: Mapping[int, Any] = MappingProxyType({})
 
 
 def render(
@@ -26,8 +31,13 @@ def render(
     tools: Sequence[int] | None = None,
     system: Sequence[int] | None = None,
     model: str | None = None,
+    inserted: Mapping[int, Sequence[bytes]] = _NOTHING,
+    replaced: Mapping[int, bytes] = _NOTHING,
 ) -> bytes:
     """The body with the slices of the given indexes (`None`: all), in the order in which they came.
+
+    `inserted` are messages of ours, as JSON, by the number of the message of the client that they stand before: its place counts,
+    kept or not, and the number of messages stands for the end. `replaced` gives messages other bytes.
 
     With everything kept and the model unchanged these are the very bytes that came in. Else every kept slice and every other byte
     of the top level stay as they are. A list of messages of which nothing is kept becomes `[]`; the member of tools or system
@@ -35,7 +45,7 @@ def render(
     member `model`, or adds one; where Gemini names it in the path only, the body does not change. Raises `CallError` for an index
     out of range.
     """
-    edits = _message_edits(conversation, messages) if messages is not None else []
+    edits = _message_edits(conversation, messages, inserted, replaced)
     dropped: list[Member] = []
     selections: tuple[tuple[SliceKind, Sequence[int] | None], ...] = (("tool", tools), ("system", system))
     for kind, kept in selections:
@@ -46,24 +56,81 @@ def render(
     edits += _member_cuts(conversation.members, dropped)
     body = conversation.body
     if model is None or model == conversation.model:
-        return _apply(body, edits) if edits else body
+        return apply(body, edits) if edits else body
     member = find_member(conversation.members, "model")
     value = msgspec.json.encode(model)
     if member is not None:
-        return _apply(body, [*edits, (member.value, member.end, value)])
-    rendered = _apply(body, edits)
+        return apply(body, [*edits, (member.value, member.end, value)])
+    rendered = apply(body, edits)
     return rendered if conversation.dialect == "gemini" else _with_model(rendered, value)
 
 
-def _message_edits(conversation: Conversation, kept: Sequence[int]) -> list[Edit]:
-    alive = _alive(kept, conversation.messages, "message")
-    if all(alive):
+def _message_edits(
+    conversation: Conversation,
+    kept: Sequence[int] | None,
+    inserted: Mapping[int, Sequence[bytes]],
+    replaced: Mapping[int, bytes],
+) -> list[Edit]:
+    pieces = conversation.messages
+    _check_range((*inserted, *replaced), len(pieces), inserted)
+    alive = _alive(kept, pieces, "message") if kept is not None else [True] * len(pieces)
+    if all(alive) and not inserted and not replaced:
         return []
     member = list_member(conversation.members, LAYOUTS[conversation.dialect].messages)
-    assert member is not None, "there are messages"
-    if not any(alive):
-        return [(member.value, member.end, b"[]")]
-    return _sibling_cuts([(piece.start, piece.start + len(piece.raw)) for piece in conversation.messages], alive)
+    assert member is not None or not pieces, "there are messages"
+    if member is None:
+        raise CallError("The request has no list of messages to put one into.")
+    if not any(alive) or conversation.body[member.value : member.value + 1] != b"[":
+        return [(member.value, member.end, _fresh_list(conversation, alive, inserted, replaced))]
+    edits = sibling_cuts([_span(piece) for piece in pieces], alive)
+    edits += [(*_span(pieces[index]), raw) for index, raw in replaced.items() if alive[index]]
+    return edits + _insertions(conversation, alive, inserted)
+
+
+def _insertions(
+    conversation: Conversation, alive: Sequence[bool], inserted: Mapping[int, Sequence[bytes]]
+) -> list[Edit]:
+    """Each message of ours goes before the next one that is kept, behind the last one if none is."""
+    kept = [index for index, lives in enumerate(alive) if lives]
+    before: dict[int, list[bytes]] = {}
+    for index in sorted(inserted):
+        following = next((number for number in kept if number >= index), len(alive))
+        before.setdefault(following, []).extend(inserted[index])
+    edits: list[Edit] = []
+    for index, ours in before.items():
+        if index < len(alive):
+            start = conversation.messages[index].start
+            edits.append((start, start, b"".join(raw + b"," for raw in ours)))
+        else:
+            end = _span(conversation.messages[kept[-1]])[1]
+            edits.append((end, end, b"".join(b"," + raw for raw in ours)))
+    return edits
+
+
+def _fresh_list(
+    conversation: Conversation,
+    alive: Sequence[bool],
+    inserted: Mapping[int, Sequence[bytes]],
+    replaced: Mapping[int, bytes],
+) -> bytes:
+    """The list of messages made anew: where nothing of it is kept, and where the client sent one message without a list."""
+    messages: list[bytes] = []
+    for index in range(len(alive) + 1):
+        messages += inserted.get(index, ())
+        if index < len(alive) and alive[index]:
+            raw = replaced.get(index, conversation.messages[index].raw)
+            messages.append(as_message(raw, conversation.dialect))
+    return b"[" + b",".join(messages) + b"]"
+
+
+def _check_range(indexes: Sequence[int], count: int, inserted: Mapping[int, Any]) -> None:
+    for index in indexes:
+        if not 0 <= index < count + (index in inserted):
+            raise CallError(f"There is no message number {index}: the request has {count}.")
+
+
+def _span(piece: Slice) -> Span:
+    return piece.start, piece.start + len(piece.raw)
 
 
 def _holder_edits(conversation: Conversation, kind: SliceKind, kept: Sequence[int]) -> tuple[list[Edit], list[Member]]:
@@ -89,7 +156,7 @@ def _prune(node: Node, alive: Iterator[bool]) -> tuple[list[Edit], bool]:
     if survivors and not any(survivors):
         return [], False
     edits = [edit for cuts, survives in results if survives for edit in cuts]
-    edits += _sibling_cuts([(child.start, child.end) for child in node.children], survivors)
+    edits += sibling_cuts([(child.start, child.end) for child in node.children], survivors)
     return edits, True
 
 
@@ -102,25 +169,6 @@ def _alive(kept: Sequence[int], slices: Sequence[Slice], kind: str) -> list[bool
     return alive
 
 
-def _sibling_cuts(spans: Sequence[Span], alive: Sequence[bool]) -> list[Edit]:
-    """Removes the dead among values that are separated by commas, each with one comma; one of them stays."""
-    cuts: list[Edit] = []
-    kept_before: int | None = None
-    leading: int | None = None
-    for (start, end), lives in zip(spans, alive, strict=True):
-        if lives:
-            if leading is not None:
-                cuts.append((leading, start, b""))
-                leading = None
-            kept_before = end
-        elif kept_before is None:
-            leading = start if leading is None else leading
-        else:
-            cuts.append((kept_before, end, b""))
-            kept_before = end
-    return cuts
-
-
 def _member_cuts(members: Sequence[Member], dropped: Sequence[Member]) -> list[Edit]:
     """Removes members, each with every earlier member of its name: else a duplicate would count again."""
     names = {member.key for member in dropped}
@@ -128,7 +176,7 @@ def _member_cuts(members: Sequence[Member], dropped: Sequence[Member]) -> list[E
         return []
     spans = [(member.start, member.end) for member in members]
     alive = [member.key not in names for member in members]
-    return _sibling_cuts(spans, alive) if any(alive) else [(spans[0][0], spans[-1][1], b"")]
+    return sibling_cuts(spans, alive) if any(alive) else [(spans[0][0], spans[-1][1], b"")]
 
 
 def _with_model(body: bytes, value: bytes) -> bytes:
@@ -136,14 +184,3 @@ def _with_model(body: bytes, value: bytes) -> bytes:
     rest = body[opening:]
     comma = b"" if rest.lstrip().startswith(b"}") else b","
     return body[:opening] + b'"model":' + value + comma + rest
-
-
-def _apply(body: bytes, edits: list[Edit]) -> bytes:
-    view = memoryview(body)
-    pieces: list[bytes | memoryview] = []
-    position = 0
-    for start, end, text in sorted(edits):
-        pieces += [view[position:start], text]
-        position = end
-    pieces.append(view[position:])
-    return b"".join(pieces)
