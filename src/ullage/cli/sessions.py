@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
     from ullage.stores import CallRecord, EventRecord, Reader, SessionRecord
 
+_SWITCH = "model_switch"
+"""The event of a switch, and the cause of the miss that comes with it: one mark says both."""
+
 MOST_SHOWN = 10_000
 """More than anybody reads, and a number that SQLite takes."""
 
@@ -247,12 +250,12 @@ def marks(call: CallRecord, session: SessionRecord, happened: list[str]) -> Iter
         yield call.kind
     if call.model != session.model and call.model is not None:
         yield call.model
-    if ((call.awareness or {}).get("switch") or {}).get("switched") and "model_switch" not in happened:
-        yield "model_switch"
+    if ((call.awareness or {}).get("switch") or {}).get("switched"):
+        yield _SWITCH
     miss = (call.cache or {}).get("miss")
-    if miss is not None:
+    if miss is not None and miss["cause"] != _SWITCH:
         yield f"cache miss: {miss['cause']}"
-    yield from (kind for kind in happened if kind != "cache_miss")
+    yield from (kind for kind in happened if kind not in (_SWITCH, "cache_miss"))
 
 
 def list_events(events: list[EventRecord]) -> list[str]:
