@@ -199,3 +199,11 @@ def test_a_file_that_held_nothing_to_take_over_is_status_1(tmp_path: Path, capsy
     file.write_text('{"profiles": 5, "messages": []}')
     assert main(["config", "import", str(file)]) == 1
     assert capsys.readouterr().err
+
+
+def test_a_number_beyond_all_bounds_in_a_template_stays_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.json"
+    file.write_text('{"toolShapes": {"a": {"template": {"large": 1e400, "name": "$name"}}}}')
+    made = tmp_path / "made.toml"
+    made.write_text(call(capsys, str(file))[1])
+    assert load_file(made).settings.accounting.tool_shapes["a"].template == {"large": float("inf"), "name": "$name"}

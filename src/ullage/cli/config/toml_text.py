@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,8 @@ def toml_value(value: Any) -> str:
             return "{ " + ", ".join(f"{toml_key(name)} = {toml_value(one)}" for name, one in value.items()) + " }"
         case list() | tuple():
             return "[" + ", ".join(map(toml_value, value)) + "]"
+        case float() if not math.isfinite(value):  # which JSON has no word for
+            return str(value)
         case _:
             return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
 
