@@ -110,7 +110,7 @@ def test_the_page_has_a_line_a_check_with_the_next_step_below_and_a_sum(capsys: 
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("ok    Python         3.")
     assert any(line.strip() == "→ Run `ullage serve`." for line in lines)
-    assert lines[-1] == "10 ok, 0 to look at, 0 broken"
+    assert lines[-1] == "11 ok, 0 to look at, 0 broken"
 
 
 def test_the_versions_of_what_is_needed_are_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -356,3 +356,11 @@ def test_a_client_that_points_elsewhere_is_told_even_if_it_is_not_installed(
     assert found["status"] == "warn"
     assert "http://elsewhere/v1" in found["detail"]
     assert found["detail"].endswith("It is not on PATH.")
+
+
+def test_it_says_how_old_what_is_known_of_models_is(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctor", "--json"])
+    (found,) = [check for check in json.loads(capsys.readouterr().out)["checks"] if check["id"] == "catalogues"]
+    assert found["status"] == "ok"
+    assert "There is no copy of LiteLLM's catalogue yet." in found["detail"]
+    assert found["next"] == "`ullage serve` renews them in the background."

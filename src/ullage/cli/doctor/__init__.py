@@ -49,6 +49,7 @@ def check_all(loaded: Loaded, environ: Mapping[str, str], *, online: bool) -> li
         installation.data_folder(loaded),
         installation.token(loaded),
         installation.database(loaded),
+        installation.catalogues(loaded),
         addresses.daemon(loaded, listener),
         *addresses.upstreams(loaded),
         *(addresses.reached(loaded) if online else ()),

@@ -181,3 +181,16 @@ def database(loaded: Loaded) -> Check:
         )
     number = f"{sessions} session{'' if sessions == 1 else 's'}" if sessions < 1000 else "1000 sessions or more"
     return Check(id="database", title="Database", status="ok", detail=f"readable, {number}")
+
+
+def catalogues(loaded: Loaded) -> Check:
+    """How fresh the copies are that windows and prices are read from. An old one is no fault: it says so wherever it is used."""
+    from ullage.catalogs import open_catalogs
+
+    catalogs = open_catalogs(loaded.paths.cache_dir, refresh=loaded.settings.models.refresh)
+    age_ms = catalogs.age_ms()
+    told = list(catalogs.problems())
+    if age_ms is not None:
+        told.insert(0, f"LiteLLM's was checked {age_ms // 3_600_000} h ago.")
+    renewed = "`ullage serve` renews them in the background." if told else ""
+    return Check(id="catalogues", title="Catalogues", status="ok", detail=" ".join(told) or "none", next=renewed)
