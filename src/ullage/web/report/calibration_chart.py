@@ -174,7 +174,7 @@ def _learned_line(calibration: dict[str, Any], frame: _Frame) -> Markup | None:
     if not calibration["calibrated"]:
         return None
     applied = calibration["applied_ratio"]
-    return _line(applied, frame, "learned", f"Usage = {ratio(applied)} x estimate", ratio=applied)
+    return _line(applied, frame, "learned", f"Usage = {ratio(applied)} × estimate", ratio=applied)
 
 
 def _band(calibration: dict[str, Any], frame: _Frame) -> Markup:
