@@ -98,6 +98,7 @@ def test_a_fresh_installation_is_well(capsys: pytest.CaptureFixture[str]) -> Non
         "data",
         "token",
         "database",
+        "catalogues",
         "daemon",
         "upstream",
         "upstream",
@@ -359,8 +360,7 @@ def test_a_client_that_points_elsewhere_is_told_even_if_it_is_not_installed(
 
 
 def test_it_says_how_old_what_is_known_of_models_is(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["doctor", "--json"])
-    (found,) = [check for check in json.loads(capsys.readouterr().out)["checks"] if check["id"] == "catalogues"]
+    found = check(capsys, "catalogues")
     assert found["status"] == "ok"
     assert "There is no copy of LiteLLM's catalogue yet." in found["detail"]
     assert found["next"] == "`ullage serve` renews them in the background."
