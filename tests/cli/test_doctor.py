@@ -362,5 +362,5 @@ def test_a_client_that_points_elsewhere_is_told_even_if_it_is_not_installed(
 def test_it_says_how_old_what_is_known_of_models_is(capsys: pytest.CaptureFixture[str]) -> None:
     found = check(capsys, "catalogues")
     assert found["status"] == "ok"
-    assert "There is no copy of LiteLLM's catalogue yet." in found["detail"]
+    assert "There is no copy of LiteLLM's catalogue" in found["detail"]
     assert found["next"] == "`ullage serve` renews them in the background."
