@@ -38,6 +38,13 @@ def test_sessions_are_listed_with_the_newest_first(capsys: Screen, golden: Golde
     golden("sessions.txt", out)
 
 
+def test_without_projects_there_is_no_column_for_them(capsys: Screen, data_dir: Path) -> None:
+    store = SqliteStore(data_dir / "ullage.db", clock_ms=lambda: 0)
+    store.put_session(SessionRecord(id="one", client="pi", identity="client", started_ms=0, last_ms=0))
+    store.close()
+    assert "project" not in call(capsys)[1]
+
+
 @pytest.mark.usefixtures("recorded")
 def test_list_is_what_the_bare_command_does(capsys: Screen) -> None:
     assert call(capsys, "list") == call(capsys)

@@ -120,19 +120,23 @@ def print_sessions(as_json: bool, limit: int, project: str | None, data_dir: str
         )
         return
     short = shorten_ids(session.id.partition("/")[0] for session in sessions)
+    heads = ["session", "client", "model", "calls", "prompt", "last"]
     rows = [
-        (
+        [
             short_name(session.id, short),
             client_of(session),
             session.model or "-",
             str(session.calls),
             prompt_text(*prompts[session.id]),
             ago(session.last_ms, records.now_ms()),
-            PurePath(session.project).name if session.project else "-",
-        )
+        ]
         for session in sessions
     ]
-    print_lines(table(("session", "client", "model", "calls", "prompt", "last", "project"), rows, right=(3, 4)))
+    if any(session.project for session in sessions):
+        heads.append("project")
+        for row, session in zip(rows, sessions, strict=True):
+            row.append(PurePath(session.project).name if session.project else "-")
+    print_lines(table(heads, rows, right=(3, 4)))
 
 
 def sessions_of(folder: Path, store: Reader, limit: int) -> list[SessionRecord]:
