@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ullage.core.accounting import Measure, Meter
     from ullage.core.calibration import Course
+    from ullage.core.content import Context
     from ullage.core.planning import Policy
     from ullage.sources import Call, Session
 
@@ -56,19 +57,26 @@ def recorded_course(
 
 
 def _raw_estimates(session: Session, calls: tuple[Call, ...], meter: Meter) -> Iterator[int]:
-    """Every slice that a call sent, as far as the file holds it. Linear in the file: a call adds to the one it goes on from."""
+    """Every slice that a call sent, as far as the file holds it. Linear in the file: a call adds to the one it goes on from, and
+    system prompt and tools are measured again only when they change."""
     sums: list[int] = []
+    prelude: Context | None = None
+    fixed = 0
     for call in calls:
         start = 0 if call.previous is None else calls[call.previous].messages
         before = 0 if call.previous is None else sums[call.previous]
         added = session.messages(call.index, start, call.messages)
         sums.append(before + sum(_tokens(measure_message(message, meter)) for message in added))
-        prelude = session.prelude(call.index)
-        fixed = itertools.chain(
-            (measure_system(text, meter) for text in prelude.system),
-            (measure_tool(spec, meter) for spec in prelude.tools),
-        )
-        yield sums[-1] + sum(map(_tokens, fixed))
+        newest = session.prelude(call.index)
+        if newest is not prelude:
+            prelude, fixed = newest, _prelude_tokens(newest, meter)
+        yield sums[-1] + fixed
+
+
+def _prelude_tokens(prelude: Context, meter: Meter) -> int:
+    system = (measure_system(text, meter) for text in prelude.system)
+    tools = (measure_tool(spec, meter) for spec in prelude.tools)
+    return sum(map(_tokens, itertools.chain(system, tools)))
 
 
 def _tokens(measure: Measure) -> int:
