@@ -17,6 +17,7 @@ COMMANDS: Table = {
     "model": ("ullage.cli.model:command", "Show what is known of a model and what was learned."),
     "eval": ("ullage.cli.eval:command", "Measure estimates against recordings."),
     "config": ("ullage.cli.config:command", "Show or check the settings and where each comes from."),
+    "db": ("ullage.cli.db:command", "Check, copy, prune or rebuild the databases of records."),
     "doctor": ("ullage.cli.doctor:command", "Check the installation and say what to do next."),
 }
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _ENDINGS = (*SIDE_FILES, "-journal")
+_CONTENT = ("", "-wal")
+"""Endings of what holds rows: the database and its log. The log's index is made again when it is missing."""
 
 
 class Journal(Struct, frozen=True, kw_only=True):
@@ -77,6 +79,13 @@ def is_interrupted(path: Path) -> bool:
     return journal_path(path).exists() or _partial(journal_path(path)).exists()
 
 
+def remove_database(path: Path) -> None:
+    """Removes a database and what belongs to it. Nobody else may use it."""
+    for ending in reversed(_ENDINGS):  # a log that outlived its file would be taken for that of the next one
+        _unlink(path.with_name(path.name + ending))
+    _sync_folder(path.parent)
+
+
 def journal_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.upkeep.json")
 
@@ -115,9 +124,11 @@ def _swap(path: Path, journal: Journal) -> None:
 
 
 def _keep(path: Path, aside: str) -> None:
-    """Gives the database and its side files another name each, without taking the one they have."""
+    """Gives the database and its log another name each, without taking the one they have."""
     for source, target in _names(path, aside):
         with contextlib.suppress(FileNotFoundError, FileExistsError):
+            if not source.stat().st_size:
+                continue
             try:
                 os.link(source, target)
             except FileExistsError:
@@ -140,7 +151,7 @@ def _forget_names(path: Path, journal: Journal) -> None:
 
 
 def _names(path: Path, aside: str) -> list[tuple[Path, Path]]:
-    return [(path.with_name(path.name + ending), path.with_name(aside + ending)) for ending in SIDE_FILES]
+    return [(path.with_name(path.name + ending), path.with_name(aside + ending)) for ending in _CONTENT]
 
 
 def _partial(path: Path) -> Path:

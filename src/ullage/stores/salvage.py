@@ -1,0 +1,215 @@
+"""Makes a fresh database out of what can be read of a damaged or old one, row by row."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ullage.core.errors import StoreError
+
+from .alone import need_room
+from .files import explain, name_fault, open_for_writing, open_read_only
+from .inspection import RECORDS, is_readable
+from .migrations import APPLICATION_ID, MIGRATIONS, migrate
+from .swap import replacing
+from .tally import Tally, column_names, table_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+Row = tuple[Any, ...]
+
+_WINDOW = 1_000
+"""Rows that are read at once; a window with damage is halved until the damage is found."""
+
+_DEAD_WINDOWS = 20
+"""So many windows without a readable row end a table whose last row is not known."""
+
+
+class Salvaged(NamedTuple):
+    """Rows of each table that are in the fresh database, and those that could not be read or taken: these at most, `None` where
+    not even that is known."""
+
+    kept: dict[str, int]
+    lost: dict[str, int | None]
+
+
+def salvage(sources: list[Path], candidate: Path, now_ms: int) -> Salvaged:
+    """Fills the empty file `candidate` with what can be read of `sources`; what a row says in an earlier source holds.
+
+    Every table is checked against what was read when it is done. Raises `StoreError` if nothing at all can be read
+    (`nothing_readable`), if a source is of another program or made by a newer version, or if the copy is not what was read.
+    """
+    version = max(_version_of(source) for source in sources)
+    with closing(sqlite3.connect(candidate, isolation_level=None)) as target:
+        # Nobody reads it until it is whole, and it is thrown away if it does not become so.
+        target.execute("PRAGMA journal_mode = OFF")
+        target.execute("PRAGMA synchronous = OFF")
+        migrate(target, now_ms, [step for step in MIGRATIONS if step.number <= version])
+        target.execute("BEGIN")
+        done = Salvaged({}, {})
+        for table in RECORDS:
+            if columns := column_names(target, table):
+                _fill(target, table, columns, sources, done)
+        target.execute("COMMIT")
+    if not any(done.kept.values()) and any(done.lost.values()):
+        raise StoreError(
+            f"Nothing can be read of {sources[0]}.", hint="Put a backup in its place.", code="nothing_readable"
+        )
+    open_for_writing(candidate, now_ms).close()
+    return done
+
+
+def _version_of(source: Path) -> int:
+    """The version of its tables; the newest if that cannot be read."""
+    newest = MIGRATIONS[-1].number
+    try:
+        with closing(_open(source)) as connection:
+            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            if application != APPLICATION_ID:
+                raise StoreError(f"{source} is no database of ullage.", code="foreign_database")
+            (version,) = connection.execute("SELECT max(version) FROM schema_migrations").fetchone()
+    except sqlite3.Error as error:
+        if name_fault(error) in ("damaged", "unusable"):
+            return newest
+        raise explain(source, error) from error
+    if version is not None and version > newest:
+        raise StoreError(
+            f"{source} has version {version}; this ullage knows versions up to {newest}.",
+            hint="Install the newer ullage again.",
+            code="newer_database",
+        )
+    return version or newest
+
+
+def _fill(target: sqlite3.Connection, table: str, columns: list[str], sources: list[Path], done: Salvaged) -> None:
+    written = Tally()
+    lost: list[int | None] = []
+    for number, source in enumerate(sources):
+        # Of the first source rows keep their place; those of others come after them.
+        chosen = columns if number == 0 else columns[1:]
+        try:
+            connection = _open(source)
+        except sqlite3.Error:
+            lost.append(None)
+            continue
+        with closing(connection):
+            lost.append(_take(target, connection, table, chosen, written))
+    found = Tally(target.execute(f"SELECT {', '.join(columns[1:])} FROM {table}"))  # noqa: S608 - names of ours
+    if found != written:
+        raise StoreError(f"The copy of {table} is not what was read.", hint="Nothing was changed.", code="bad_copy")
+    done.kept[table] = written.rows
+    done.lost[table] = None if None in lost else sum(number or 0 for number in lost)
+
+
+def _take(
+    target: sqlite3.Connection, source: sqlite3.Connection, table: str, columns: list[str], written: Tally
+) -> int | None:
+    """Takes the rows of one source; how many were lost."""
+    insert, values = _insertion(table, columns)
+    last = _last_seq(source, table)
+    read = missing = 0
+    for row in _rows(source, table, columns, last):
+        if row is None or not is_readable(table, row[-1]):
+            missing += 1
+            continue
+        try:
+            is_new = target.execute(insert, values(row)).rowcount
+        except (sqlite3.IntegrityError, UnicodeEncodeError):
+            missing += 1
+            continue
+        read += 1
+        if is_new:
+            written.add(row[columns[0] == "seq" :])
+    if missing and last is None:
+        return None
+    return max(missing, _count(source, table) - read)
+
+
+def _count(connection: sqlite3.Connection, table: str) -> int:
+    """The number of rows that a table says it has; 0 if it cannot say."""
+    try:
+        return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608 - names of ours
+    except sqlite3.Error:
+        return 0
+
+
+def _insertion(table: str, columns: list[str]) -> tuple[str, Callable[[Row], Row]]:
+    """The statement that takes a row in, unless it is there already, and the values that it wants of the row."""
+    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+    if columns[0] == "seq":
+        return f"INSERT INTO {table} ({names}) VALUES ({marks})", lambda row: row  # noqa: S608 - names of ours
+    if table == "events":  # they have no id: one that is there already is known by its time and content
+        unless = "WHERE NOT EXISTS (SELECT 1 FROM events WHERE created_ms = ? AND record = ?)"
+        return f"INSERT INTO events ({names}) SELECT {marks} {unless}", lambda row: (*row, *row[-2:])
+    return f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", lambda row: row  # noqa: S608 - as above
+
+
+def _open(source: Path) -> sqlite3.Connection:
+    log = source.with_name(f"{source.name}-wal")
+    if log.exists() and log.stat().st_size:
+        connection = open_read_only(source)
+    else:  # nobody writes to it: so SQLite needs no side files, which it would leave behind
+        connection = sqlite3.connect(f"{source.absolute().as_uri()}?immutable=1", uri=True, isolation_level=None)
+    # Bytes that are no text would end the whole read; so they come as text that cannot be written.
+    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    return connection
+
+
+def _rows(connection: sqlite3.Connection, table: str, columns: list[str], last: int | None) -> Iterator[Row | None]:
+    """The rows of a table in the order of `seq`; `None` in the place of one that cannot be read."""
+    dead = low = 0
+    while dead < _DEAD_WINDOWS if last is None else low < last:
+        window = list(_window(connection, table, columns, low + 1, low + _WINDOW))
+        dead = 0 if any(row is not None for row in window) else dead + 1
+        low += _WINDOW
+        yield from window
+
+
+def _window(
+    connection: sqlite3.Connection, table: str, columns: list[str], low: int, high: int
+) -> Iterator[Row | None]:
+    sql = f"SELECT {', '.join(columns)} FROM {table} WHERE seq BETWEEN ? AND ? ORDER BY seq"  # noqa: S608 - names of ours
+    try:
+        yield from connection.execute(sql, (low, high)).fetchall()
+    except sqlite3.Error as error:
+        if name_fault(error) == "busy":
+            raise
+        if low == high:
+            yield None
+            return
+        middle = (low + high) // 2
+        yield from _window(connection, table, columns, low, middle)
+        yield from _window(connection, table, columns, middle + 1, high)
+
+
+def _last_seq(connection: sqlite3.Connection, table: str) -> int | None:
+    """The last row of a table as it says itself, or one of its indexes; `None` if they are too damaged for that."""
+    try:
+        if table not in table_names(connection):
+            return 0
+        indexes = [name for (name,) in connection.execute("SELECT name FROM pragma_index_list(?)", (table,))]
+    except sqlite3.Error:
+        return None
+    for by in ("", *(f" INDEXED BY {name}" for name in indexes)):
+        with contextlib.suppress(sqlite3.Error):
+            (last,) = connection.execute(f"SELECT max(seq) FROM {table}{by}").fetchone()  # noqa: S608 - names from the schema
+            return last or 0
+    return None
+
+
+def rebuild_database(path: Path, now_ms: int, *, also: Path | None = None) -> tuple[Salvaged, Path]:
+    """Puts a fresh database in the place of `path`, of what can be read of it and of `also`. The old one stays under another
+    name, which is given back. Nobody else may use it. Raises `StoreError`; then the old one is as it was.
+    """
+    try:
+        need_room(path)
+        aside = path.with_name(f"{path.name}.before-rebuild-{now_ms}")
+        with replacing(path, aside=aside.name) as candidate:
+            done = salvage([path] if also is None else [path, also], candidate, now_ms)
+    except (sqlite3.Error, OSError) as error:
+        raise explain(path, error) from error
+    return done, aside
