@@ -68,6 +68,9 @@ def test_a_whole_file_is_taken_over() -> None:
         "planning.minimum_output_reserve": 4_096,
         "planning.preferred_output_reserve": 16_384,
         "planning.recent_tail_tokens": 80_000,
+        "planning.rescue_predecessor": True,
+        "planning.placement": "stable-prefix",
+        "planning.max_pinned_tokens": 16_000,
         "planning.max_retrieved_history_tokens": 40_000,
         "planning.max_project_tokens": 40_000,
         "store.scope": "user",
@@ -88,7 +91,7 @@ def test_everything_of_it_without_a_place_is_named_with_its_fate() -> None:
         "no counterpart here: enabled, nativeContinuation.enabled, localKvReuse.enabled, sessionRebase.enabled, "
         "diagnostics.logLevel, storage.busyTimeoutMs"
     )
-    assert second.startswith("not yet here: context.mode, context.rescueImmediatePredecessor, ")
+    assert second.startswith("not yet here: context.mode, context.cacheAware.mode, ")
     assert "privacy.remoteProviders, compaction.model, compaction.transport.maxAttempts" in second
 
 

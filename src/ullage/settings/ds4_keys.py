@@ -109,9 +109,9 @@ def _number(default: float, low: float, high: float, ours: str = "") -> Key:
     return Key(kind="a number", default=default, low=low, high=high, ours=ours)
 
 
-def _choice(*choices: str) -> Key:
+def _choice(*choices: str, ours: str = "") -> Key:
     """The first is the default."""
-    return Key(kind="text", default=choices[0], choices=choices)
+    return Key(kind="text", default=choices[0], choices=choices, ours=ours)
 
 
 _TEXT, _LIST, _OBJECT = Key(kind="text"), Key(kind="a list"), Key(kind="an object")
@@ -125,13 +125,13 @@ KEYS: dict[str, Key] = {
     "context.minimumOutputReserve": _whole(8_192, ours="planning.minimum_output_reserve"),
     "context.preferredOutputReserve": _whole(32_768, ours="planning.preferred_output_reserve"),
     "context.recentTailTokens": _whole(64_000, ours="planning.recent_tail_tokens"),
-    "context.rescueImmediatePredecessor": _switch(True),
-    "context.supplementalPlacement": _choice("latest-user", "stable-prefix", "hybrid"),
-    "context.maxPinnedTokens": _whole(16_000),
-    "context.maxMemoryTokens": _whole(8_000),
+    "context.rescueImmediatePredecessor": _switch(True, "planning.rescue_predecessor"),
+    "context.supplementalPlacement": _choice("latest-user", "stable-prefix", "hybrid", ours="planning.placement"),
+    "context.maxPinnedTokens": _whole(16_000, ours="planning.max_pinned_tokens"),
+    "context.maxMemoryTokens": _whole(8_000, ours="planning.max_memory_tokens"),
     "context.maxRetrievedHistoryTokens": _whole(16_000, ours="planning.max_retrieved_history_tokens"),
     "context.maxProjectTokens": _whole(20_000, ours="planning.max_project_tokens"),
-    "context.maxSummaryTokens": _whole(12_000),
+    "context.maxSummaryTokens": _whole(12_000, ours="planning.max_summary_tokens"),
     "context.cacheAware.mode": _choice("off", "auto"),
     "context.cacheAware.minimumCacheSampleCount": _whole(3),
     "context.cacheAware.minimumCacheReadShare": _number(0.5, 0, 1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import convert
 
 from ullage.core.calibration import Bounds
 from ullage.core.planning import Limits, Policy
@@ -19,7 +19,7 @@ def make_policy(settings: Settings) -> Policy:
     """What the user set about models, calibration and planning, in the core's own record."""
     calibration = settings.calibration
     return Policy(
-        limits=Limits(**structs.asdict(settings.planning)),
+        limits=convert(settings.planning, Limits, from_attributes=True),
         bounds=Bounds(
             window=calibration.window,
             minimum=calibration.minimum_samples,

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct, field
 from ullage.core.profiles.heuristics import Defaults, Heuristics, Profile, Rule, ToolShape
 from ullage.core.profiles.overrides import ModelOverride, PlannerEstimator, Tokens
 
-Mode = Literal["observe"]
+Mode = Literal["observe", "managed"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
@@ -138,6 +138,39 @@ class PlanningSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     recent_tail_tokens: Annotated[Tokens, Meta(description="Most that the newest turns may take.")] = 64_000
     max_retrieved_history_tokens: Annotated[Tokens, Meta(description="Most that retrieved history may take.")] = 16_000
     max_project_tokens: Annotated[Tokens, Meta(description="Most that project snippets may take.")] = 20_000
+    max_pinned_tokens: Annotated[Tokens, Meta(description="Most that pins may take; they are kept whole.")] = 16_000
+    max_memory_tokens: Annotated[Tokens, Meta(description="Most that remembered facts may take.")] = 8_000
+    max_summary_tokens: Annotated[Tokens, Meta(description="Most that the client's own summaries may take.")] = 12_000
+    rescue_predecessor: Annotated[
+        bool,
+        Meta(description="Keep the turn before the current one though it is larger than the tail, if there is room."),
+    ] = True
+    placement: Annotated[
+        Literal["latest-user", "stable-prefix", "hybrid"],
+        Meta(
+            description="Where pins, memory and evidence stand: before the newest request, at the start, or in both places."
+        ),
+    ] = "latest-user"
+    tail: Annotated[
+        Literal["auto", "epoch-v1", "off"],
+        Meta(
+            description="How the oldest kept turn moves: in steps that the prompt cache pays for, by the reference's rule of"
+            " epochs, or at every turn."
+        ),
+    ] = "auto"
+
+
+class ArtifactSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Large tool results of old turns, kept on disk and named in the prompt (planner specification, section 20)."""
+
+    enabled: Annotated[bool, Meta(description="Trim large results of old turns before a turn is dropped.")] = True
+    inline_chars: Annotated[
+        int,
+        Meta(ge=1_000, le=10_000_000, description="A longer result may be trimmed; the most that its reference takes."),
+    ] = 12_000
+    excerpt_chars: Annotated[
+        int, Meta(ge=0, le=10_000_000, description="Most characters of the result that its reference quotes.")
+    ] = 6_000
 
 
 class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -163,7 +196,12 @@ class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings. `upstreams` maps a dialect to the root of its provider."""
 
-    mode: Annotated[Mode, Meta(description="`observe` relays byte for byte and accounts beside it.")] = "observe"
+    mode: Annotated[
+        Mode,
+        Meta(
+            description="`observe` relays byte for byte and accounts beside it; `managed` plans what is sent, so that it fits."
+        ),
+    ] = "observe"
     data_dir: Annotated[str, Meta(description="Folder of the database. Empty: $XDG_DATA_HOME/ullage.")] = ""
     log_level: Annotated[LogLevel, Meta(description="How much the daemon says on standard error.")] = "info"
     server: ServerSettings = field(default_factory=ServerSettings)
@@ -176,4 +214,5 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     models: ModelSettings = field(default_factory=ModelSettings)
     calibration: CalibrationSettings = field(default_factory=CalibrationSettings)
     planning: PlanningSettings = field(default_factory=PlanningSettings)
+    artifacts: ArtifactSettings = field(default_factory=ArtifactSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
