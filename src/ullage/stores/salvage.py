@@ -55,7 +55,7 @@ def salvage(sources: list[Path], candidate: Path, now_ms: int) -> Salvaged:
             if columns := column_names(target, table):
                 _fill(target, table, columns, sources, done)
         target.execute("COMMIT")
-    if not any(done.kept.values()) and any(done.lost.values()):
+    if not any(done.kept.values()) and any(number != 0 for number in done.lost.values()):
         raise StoreError(
             f"Nothing can be read of {sources[0]}.", hint="Put a backup in its place.", code="nothing_readable"
         )
@@ -91,12 +91,7 @@ def _fill(target: sqlite3.Connection, table: str, columns: list[str], sources: l
     for number, source in enumerate(sources):
         # Of the first source rows keep their place; those of others come after them.
         chosen = columns if number == 0 else columns[1:]
-        try:
-            connection = _open(source)
-        except sqlite3.Error:
-            lost.append(None)
-            continue
-        with closing(connection):
+        with closing(_open(source)) as connection:
             lost.append(_take(target, connection, table, chosen, written))
     found = Tally(target.execute(f"SELECT {', '.join(columns[1:])} FROM {table}"))  # noqa: S608 - names of ours
     if found != written:
@@ -109,6 +104,11 @@ def _take(
     target: sqlite3.Connection, source: sqlite3.Connection, table: str, columns: list[str], written: Tally
 ) -> int | None:
     """Takes the rows of one source; how many were lost."""
+    try:
+        if table not in table_names(source):
+            return 0
+    except sqlite3.Error:
+        return None  # not even what tables there are can be read
     insert, values = _insertion(table, columns)
     last = _last_seq(source, table)
     read = missing = 0
@@ -154,6 +154,8 @@ def _open(source: Path) -> sqlite3.Connection:
         connection = open_read_only(source)
     else:  # nobody writes to it: so SQLite needs no side files, which it would leave behind
         connection = sqlite3.connect(f"{source.absolute().as_uri()}?immutable=1", uri=True, isolation_level=None)
+    # Nothing is written: it makes SQLite read what is left of a file that was cut short.
+    connection.execute("PRAGMA writable_schema = ON")
     # Bytes that are no text would end the whole read; so they come as text that cannot be written.
     connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     return connection
@@ -163,9 +165,10 @@ def _rows(connection: sqlite3.Connection, table: str, columns: list[str], last: 
     """The rows of a table in the order of `seq`; `None` in the place of one that cannot be read."""
     dead = low = 0
     while dead < _DEAD_WINDOWS if last is None else low < last:
-        window = list(_window(connection, table, columns, low + 1, low + _WINDOW))
+        high = low + _WINDOW if last is None else min(low + _WINDOW, last)
+        window = list(_window(connection, table, columns, low + 1, high))
         dead = 0 if any(row is not None for row in window) else dead + 1
-        low += _WINDOW
+        low = high
         yield from window
 
 
@@ -188,12 +191,7 @@ def _window(
 
 def _last_seq(connection: sqlite3.Connection, table: str) -> int | None:
     """The last row of a table as it says itself, or one of its indexes; `None` if they are too damaged for that."""
-    try:
-        if table not in table_names(connection):
-            return 0
-        indexes = [name for (name,) in connection.execute("SELECT name FROM pragma_index_list(?)", (table,))]
-    except sqlite3.Error:
-        return None
+    indexes = [name for (name,) in connection.execute("SELECT name FROM pragma_index_list(?)", (table,))]
     for by in ("", *(f" INDEXED BY {name}" for name in indexes)):
         with contextlib.suppress(sqlite3.Error):
             (last,) = connection.execute(f"SELECT max(seq) FROM {table}{by}").fetchone()  # noqa: S608 - names from the schema
