@@ -91,6 +91,12 @@ def test_growth_is_judged_on_the_same_calls_as_far_as_it_had_one_to_start_from()
     assert list(spreads(judgement)) == ["chars-v1", "ratio-v1 × chars-v1", "growth-v1, its line", "growth-v1"]
 
 
+def test_ratios_that_a_gateway_applied_are_taken_as_they_were() -> None:
+    calls = [weighed(2_000, 1_000, applied={"chars-v1": None if number < 6 else 2.0}) for number in range(9)]
+    figures = judge(calls).judgements[-1].ratio["chars-v1"]
+    assert (figures.uncalibrated, figures.calibrated.median, figures.calibrated.p90) == (1, 0.0, 0.5)
+
+
 @pytest.mark.parametrize(
     ("calls", "reason"),
     [

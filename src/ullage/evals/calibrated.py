@@ -39,8 +39,9 @@ class Weighed(Struct, frozen=True, kw_only=True):
     """One trusted call: its prompt as reported, and what was made of it before, in tokens.
 
     `raw` are estimates of the whole request by their estimator. `grown` is what growth-v1 expected, `None` where it had no call
-    to start from; `line` is the raw estimate on the line that growth-v1 draws limits by, `None` where that is not known. `lossy`
-    says that a text of the request is not in the record.
+    to start from; `line` is the raw estimate on the line that growth-v1 draws limits by, `None` where that is not known.
+    `applied` are the ratios that `ratio-v1` had learned before, `None` where it did not believe its samples: for the estimators
+    that are not in it they are found out here. `lossy` says that a text of the request is not in the record.
     """
 
     provider: str
@@ -49,6 +50,7 @@ class Weighed(Struct, frozen=True, kw_only=True):
     raw: dict[str, int]
     grown: int | None = None
     line: float | None = None
+    applied: dict[str, float | None] = {}
     lossy: bool = False
 
 
@@ -106,7 +108,7 @@ def judge_file(path: str, client: str, calls: Sequence[Weighed]) -> CalibratedFi
     if len(whole) < max(LEAST_CALLS, len(calls) / 2):
         gone = len(calls) - len(whole)
         return Skipped(path=path, reason=f"texts of {gone} of its {len(calls)} calls are no longer in the file")
-    ratios = {estimator: list(follow_ratio(whole, estimator)) for estimator in whole[0].raw}
+    ratios = {estimator: list(_applied(whole, estimator)) for estimator in whole[0].raw}
     judgements = tuple(judgement for after in AFTER if (judgement := _judge(whole, ratios, after)) is not None)
     if not judgements:
         return Skipped(path=path, reason=f"no model has more than {AFTER[0]} trusted calls")
@@ -157,7 +159,12 @@ def follow_ratio(calls: Iterable[Weighed], estimator: str, bounds: Bounds = _BOU
         seen.append(Sample(id=str(number), created_ms=number, estimated=call.raw[estimator], input_fresh=call.prompt))
 
 
-def _judge(calls: Sequence[Weighed], ratios: dict[str, list[Calibration]], after: int) -> Judgement | None:
+def _applied(calls: Sequence[Weighed], estimator: str) -> Iterator[float | None]:
+    for call, found in zip(calls, follow_ratio(calls, estimator), strict=True):
+        yield call.applied.get(estimator, found.applied_ratio if found.calibrated else None)
+
+
+def _judge(calls: Sequence[Weighed], ratios: dict[str, list[float | None]], after: int) -> Judgement | None:
     judged = [index for index, before in enumerate(_calls_before(calls)) if before >= after]
     if not judged:
         return None
@@ -182,13 +189,13 @@ def _calls_before(calls: Sequence[Weighed]) -> Iterator[int]:
         counts[call.provider, call.model] += 1
 
 
-def _ratio_figures(calls: Sequence[Weighed], estimator: str, applied: Sequence[Calibration]) -> RatioFigures:
+def _ratio_figures(calls: Sequence[Weighed], estimator: str, applied: Sequence[float | None]) -> RatioFigures:
     raw = spread((call.raw[estimator], call.prompt) for call in calls)
     calibrated = spread(
-        (call.raw[estimator] * one.applied_ratio, call.prompt) for call, one in zip(calls, applied, strict=True)
+        (call.raw[estimator] * (ratio or 1.0), call.prompt) for call, ratio in zip(calls, applied, strict=True)
     )
     assert raw is not None and calibrated is not None, "there are calls"
-    return RatioFigures(raw=raw, calibrated=calibrated, uncalibrated=sum(not one.calibrated for one in applied))
+    return RatioFigures(raw=raw, calibrated=calibrated, uncalibrated=applied.count(None))
 
 
 def spread(pairs: Iterable[tuple[float, int]]) -> Spread | None:
