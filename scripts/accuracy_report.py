@@ -41,6 +41,8 @@ def running_sessions(evaluation: Evaluation) -> str:
             tables.file_table(evaluation).as_markdown(),
             "The whole text, with one constant fitted to each transcript of one model:",
             tables.summary_table(evaluation).as_markdown(),
+            "The whole request, raw and with the ratio that the calls of the same file before it taught:",
+            tables.calibrated_summary(evaluation.calibrated).as_markdown(),
             "What was learned in the end:",
             tables.law_table(evaluation).as_markdown(),
         ]

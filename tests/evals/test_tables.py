@@ -30,6 +30,16 @@ def test_a_table_of_the_manual_says_where_figures_stand() -> None:
     assert table.as_markdown().splitlines() == ["| name | calls |", "| --- | ---: |", "| a | 1 |"]
 
 
+def test_calibrated_estimates_are_shown_by_file_and_by_method(tmp_path: Path) -> None:
+    evaluation = evaluate([growing(tmp_path / "long.jsonl", calls=9)])
+    table = tables.calibrated_table(evaluation.calibrated, 5)
+    assert [len(row) for row in table.rows] == [len(table.header)]
+    assert table.rows[0][:3] == ("long.jsonl", "pi", "4")
+    summary = tables.calibrated_summary(evaluation.calibrated)
+    assert len(summary.rows) == 2 * (len(table.header) - 3)
+    assert summary.rows[-1][:3] == ("growth-v1", "5", "1 of 1")
+
+
 @pytest.mark.parametrize(
     "make",
     [tables.client_table, tables.file_table, tables.summary_table, tables.miss_table, tables.law_table],

@@ -37,6 +37,20 @@ def test_a_folder_is_evaluated_and_every_method_stands_in_one_table(capsys: Scre
     assert out.endswith("Not estimated from a last usage: 1 without a call before\n")
 
 
+def test_calibrated_estimates_have_tables_of_their_own(capsys: Screen, tmp_path: Path) -> None:
+    growing(tmp_path / "one.jsonl")
+    growing(tmp_path / "short.jsonl", calls=5, session="t")
+    _, out, _ = call(capsys, tmp_path)
+    assert "ratio-v1 × o200k-base-v1" in out
+    assert "files within 3%" in out
+    result = call_json(capsys, tmp_path)
+    [file] = result["calibrated"]
+    assert [judgement["after"] for judgement in file["judgements"]] == [3, 5]
+    assert set(file["judgements"][0]["ratio"]["chars-v1"]) == {"raw", "calibrated", "uncalibrated"}
+    assert set(file["judgements"][0]["growth"]) == {"calls", "median", "p90"}
+    assert [left_out["reason"] for left_out in result["uncalibrated"]] == ["fewer than 8 trusted calls: 5"]
+
+
 def test_json_has_the_figures_unrounded(capsys: Screen, tmp_path: Path) -> None:
     growing(tmp_path / "one.jsonl")
     result = call_json(capsys, tmp_path)

@@ -27,8 +27,8 @@ def command(paths: tuple[Path, ...], min_calls: int, as_json: bool) -> int:
     """Measure estimates against the prompts that recorded sessions report.
 
     PATH is a session file of a supported agent, or a folder of them. Every call is estimated from what was known before it was
-    sent: the usage of the call before, and what came since. Beside it stand estimates of the whole text, each with one constant
-    that is fitted to the transcript.
+    sent: the usage of the call before, and what came since. Beside it stand estimates of the whole text: with one constant
+    that is fitted to the transcript, and with the ratio that the calls before would have taught.
     """
     from ullage.evals.files import find_files
     from ullage.evals.transcripts import evaluate
@@ -67,6 +67,7 @@ def _lines(evaluation: Evaluation) -> Iterator[str]:
     for client, scores in evaluation.pooled.items():
         yield f"The next prompt, {'all clients' if client == ALL else client}"
         yield f"{tables.method_table(scores).as_text()}\n"
+    yield from _calibrated_lines(evaluation)
     yield "By client"
     yield f"{tables.client_table(evaluation).as_text()}\n"
     yield "Where the error of growth-v1 lies"
@@ -74,6 +75,17 @@ def _lines(evaluation: Evaluation) -> Iterator[str]:
     yield "What was learned"
     yield f"{tables.law_table(evaluation).as_text()}\n"
     yield f"Not estimated from a last usage: {_counted(evaluation.unscored)}"
+
+
+def _calibrated_lines(evaluation: Evaluation) -> Iterator[str]:
+    from ullage.evals import tables
+    from ullage.evals.calibrated import AFTER
+
+    if not evaluation.calibrated:
+        return
+    yield f"The whole request, raw and with the ratio of the calls before: relative errors behind {AFTER[-1]} calls, median / p90"
+    yield f"{tables.calibrated_table(evaluation.calibrated, AFTER[-1]).as_text()}\n"
+    yield f"{tables.calibrated_summary(evaluation.calibrated).as_text()}\n"
 
 
 def _counted(unscored: dict[str, int]) -> str:
