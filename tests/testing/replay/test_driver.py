@@ -101,5 +101,5 @@ async def test_a_restart_forgets_nothing_that_was_learned(tmp_path: Path) -> Non
 async def test_real_sessions_are_expected_after_a_restart_as_if_there_had_been_none(
     shared_data: Path, tmp_path: Path, name: str
 ) -> None:
-    """To the token and with the same interval: the window of pairs is full, so old ones have fallen out of it."""
+    """To the token and with the same interval, whether the window of pairs is full or not."""
     await assert_learned_alike(shared_data / "sessions" / name, tmp_path)
