@@ -44,8 +44,8 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     `pairs` learned from, `method`. `awareness` is what limits were drawn from: `profile`, `calibration`, `budget`, `adaptive`,
     `drift`, `auto_tune`, `cache_shares`, `switch` (planner.md 25). `sample` says what was learned: `estimator`, `estimated`,
     `actual`, `ratio`, `accepted`; or `refused` with the reason. `cache` is what was expected warm and what was read, with the
-    likely cause of a miss. `project` is the absolute path of the project it was asked for in. `usage` has the disjoint names of
-    docs/decisions/0001. Sizes in bytes, times in milliseconds.
+    likely cause of a miss. `plan` is what managed mode made of the request. `project` is the absolute path of the project it was
+    asked for in. `usage` has the disjoint names of docs/decisions/0001. Sizes in bytes, times in milliseconds.
     """
 
     id: str
@@ -73,6 +73,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     awareness: dict[str, Any] | None = None
     sample: dict[str, Any] | None = None
     cache: dict[str, Any] | None = None
+    plan: dict[str, Any] | None = None
     usage: dict[str, Any] | None = None
     breakdown: dict[str, Any] | None = None
     prefix_messages: int | None = None

@@ -70,6 +70,7 @@ def report_call(record: CallRecord) -> dict[str, Any]:
         "usage": record.usage,
         "sample": record.sample,
         "cache": record.cache,
+        "plan": record.plan,
         "prefix_messages": record.prefix_messages,
         "context": record.breakdown,
         "completeness": completeness(record),

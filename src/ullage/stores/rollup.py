@@ -111,6 +111,7 @@ def _strip(record: CallRecord) -> CallRecord:
         awareness=None,
         sample=None,
         cache=None,
+        plan=None,
         usage=usage or None,
         tool_calls=record.tool_calls[:ENDS],
         warnings=(*record.warnings[-ENDS:], STRIPPED),
