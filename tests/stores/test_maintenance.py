@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ullage.core.errors import CallError, StoreError
 from ullage.stores import open_reader, open_store, swap
@@ -520,6 +522,42 @@ def test_samples_survive_damage_elsewhere(main: Path) -> None:
     assert tallies(main)["samples"] == samples
 
 
+@given(data=st.data())
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_is_damaged_what_is_kept_is_as_it_was_and_the_rest_is_counted(
+    main: Path, tmp_path: Path, data: st.DataObject
+) -> None:
+    content = bytearray(main.read_bytes())
+    begin = data.draw(st.integers(4096, len(content) - 1))
+    how = data.draw(st.sampled_from([b"\xff", b"\x00", b"\x0d", None]))
+    if how is None:
+        del content[begin:]
+    else:
+        end = min(len(content), begin + data.draw(st.integers(1, 40_000)))
+        content[begin:end] = how * (end - begin)
+    damaged = tmp_path / "damaged" / "ullage.db"
+    shutil.rmtree(damaged.parent, ignore_errors=True)
+    damaged.parent.mkdir()
+    damaged.write_bytes(content)
+    (result,) = rebuild_now(damaged, everything=True)
+    if result.error is not None:
+        assert "Nothing can be read of" in result.error
+        assert damaged.read_bytes() == content
+        return
+    assert look(damaged, full=True).status != "fail"
+    for table, kept in result.kept.items():
+        if table in ("calls", "samples"):
+            lost, whole = result.lost[table], {"calls": 67, "samples": 50}[table]
+            assert kept <= whole
+            assert lost is None or kept + lost >= whole
+            assert records_in(damaged, table) <= records_in(main, table)
+
+
+def records_in(path: Path, table: str) -> set[bytes]:
+    with closing(sqlite3.connect(path)) as connection:
+        return {packed for (packed,) in connection.execute(f"SELECT record FROM {table}")}
+
+
 def test_a_database_of_which_nothing_can_be_read_is_left(main: Path, project: Path) -> None:
     project.write_bytes(b"not a database " * 5000)
     before = project.read_bytes()
@@ -552,7 +590,7 @@ def test_an_older_database_is_rebuilt_with_the_newest_tables(main: Path, project
 @pytest.mark.parametrize(
     ("sql", "said"),
     [
-        ("UPDATE schema_migrations SET version = 999 WHERE version = 2", "has version 999"),
+        ("UPDATE schema_migrations SET version = 999, name = 'm999_more' WHERE version = 2", "has version 999"),
         ("PRAGMA application_id = 7", "is no database of ullage"),
     ],
 )

@@ -71,18 +71,20 @@ def _version_of(source: Path) -> int:
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             if application != APPLICATION_ID:
                 raise StoreError(f"{source} is no database of ullage.", code="foreign_database")
-            (version,) = connection.execute("SELECT max(version) FROM schema_migrations").fetchone()
+            applied = connection.execute("SELECT version, name FROM schema_migrations").fetchall()
     except sqlite3.Error as error:
         if name_fault(error) in ("damaged", "unusable"):
             return newest
         raise explain(source, error) from error
-    if version is not None and version > newest:
+    # A number without the name that belongs to it is damage.
+    version = max((number for number, name in applied if str(name).startswith(f"m{number:03}_")), default=newest)
+    if version > newest:
         raise StoreError(
             f"{source} has version {version}; this ullage knows versions up to {newest}.",
             hint="Install the newer ullage again.",
             code="newer_database",
         )
-    return version or newest
+    return version
 
 
 def _fill(target: sqlite3.Connection, table: str, columns: list[str], sources: list[Path], done: Salvaged) -> None:
