@@ -71,7 +71,11 @@ def test_each_estimator_gets_one_sample_of_a_call_with_its_raw_estimate() -> Non
         call = bench.ask(chat(), answer(640, cached=100))
         (by_chars,), (by_wire,) = samples(bench), samples(bench, "wire-v1")
     assert (by_chars.id, by_chars.estimated) == (call.id, 513)
-    assert (by_wire.id, by_wire.estimated) == (call.id, call.estimated_input_tokens)
+    assert by_wire.id == call.id
+    assert call.estimated_input_tokens is not None
+    assert (
+        0 < by_wire.estimated <= call.estimated_input_tokens
+    )  # what every request has alike is not the conversation's
     assert (by_chars.input_fresh, by_chars.cache_read, by_chars.prompt) == (540, 100, 640)
 
 

@@ -90,17 +90,9 @@ class Foresight:
         )
 
     def settle(
-        self,
-        observation: Observation,
-        exchange: Exchange,
-        answer: Answer | None,
-        *,
-        outcome: str,
-        pair: Pair | None,
-        estimated: int | None,
+        self, observation: Observation, exchange: Exchange, answer: Answer | None, *, outcome: str, pair: Pair | None
     ) -> dict[str, Any] | None:
-        """Learns from a call that is over; what its record says of that. `estimated` is what accounting made of its prompt,
-        `pair` what it proves about growth."""
+        """Learns from a call that is over; what its record says of that. `pair` is what the call proves about growth."""
         sight, meter = observation.sight, observation.meter
         if sight is None or meter is None:
             return None
@@ -117,7 +109,8 @@ class Foresight:
         if refused is not None:
             return {"refused": refused}
         assert usage is not None and usage.prompt, "else it would have been refused"
-        estimates = {meter.estimator: estimated, sight.estimator: sight.estimated}
+        weighed = observation.weights.total if observation.weights is not None else 0
+        estimates = {meter.estimator: weighed, sight.estimator: sight.estimated}
         for estimator, tokens in estimates.items():
             if tokens:
                 kept = pair if estimator == meter.estimator else None
@@ -154,13 +147,11 @@ def report_sight(sight: Sight) -> dict[str, Any]:
 
 
 def _anchored(outlook: Outlook | None) -> Anchored | None:
-    if outlook is None:
+    if outlook is None or outlook.anchor is None:
         return None
     anchor = outlook.anchor
     conversion = convert_growth(
-        outlook.state.law,
-        anchor_prompt=anchor.usage.prompt if anchor is not None else None,
-        anchor_tokens=anchor.local_tokens if anchor is not None else 0,
+        outlook.state.law, anchor_prompt=anchor.usage.prompt or 0, anchor_tokens=anchor.local_tokens
     )
     return Anchored(conversion=conversion, pairs=len(outlook.state.pairs))
 

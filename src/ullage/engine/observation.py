@@ -11,7 +11,7 @@ from .anchoring import Outlook
 from .encoding import Decoder
 from .foresight import Sight
 from .identity import Kinship, Tip
-from .measuring import Measures
+from .measuring import Measures, Weights
 from .warmth import Forecast
 
 _UNKNOWN = Caller(client="unknown")
@@ -30,6 +30,7 @@ class Observation(Struct):
     stream: bool = False
     meter: Meter | None = None
     measures: Measures | None = None
+    weights: Weights | None = None
     options: Options = NO_OPTIONS
     outlook: Outlook | None = None
     sight: Sight | None = None

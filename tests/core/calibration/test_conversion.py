@@ -59,15 +59,14 @@ def test_growth_goes_through_its_anchor() -> None:
     assert conversion.to_local(83_000 + 16_000) == 60_000
 
 
-def test_without_an_anchor_growth_converts_nothing() -> None:
-    assert convert_growth(Law(k=1.6), anchor_prompt=None, anchor_tokens=0) is IDENTITY
-
-
 def test_growth_makes_no_room_either() -> None:
-    """With a k below 1 the line lies above the law everywhere; an estimate above usage leaves no negative offset."""
-    steep = convert_growth(Law(k=0.8), anchor_prompt=45_000, anchor_tokens=50_000)
-    assert steep == Conversion(offset=5_000, slope=1.0)
-    assert convert_growth(Law(k=1.0), anchor_prompt=40_000, anchor_tokens=50_000) == IDENTITY
+    """A k below 1 and an estimate above usage make the line lie low; no limit rises above the provider's own number (R3)."""
+    flat = convert_growth(Law(k=0.8), anchor_prompt=40_000, anchor_tokens=50_000)
+    assert flat == Conversion(offset=0, slope=0.8)
+    assert flat.to_local(40_000) == 40_000
+    low = convert_growth(Law(k=1.0), anchor_prompt=40_000, anchor_tokens=50_000)
+    assert low == Conversion(offset=-10_000, slope=1.0)
+    assert low.to_local(109_056) == 109_056
 
 
 def test_the_report_is_rounded() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ullage.core.calibration import Bounds, Conversion, Sample
 from ullage.core.planning import Anchored, Limits, Policy, become_aware, report_awareness
+from ullage.core.planning.awareness import Method
 from ullage.core.profiles import Layer, ModelFacts, ModelOverride, ModelProfile, resolve_profile
 
 MINI = ModelFacts(context_window=128_000, max_output_tokens=16_384)
@@ -147,10 +148,15 @@ def test_growth_has_an_offset_and_a_slope_and_the_ratio_only_watches() -> None:
     assert (reported["estimator"], reported["applied_ratio"]) == ("wire-v1", 1.7)
 
 
-def test_growth_without_an_anchor_takes_one_token_for_one() -> None:
-    aware = become_aware(profile_of(MINI), samples_of(*[1_700] * 4, ratio=1.7), Policy(method="growth-v1"))
+METHODS: tuple[Method, ...] = ("growth-v1", "ratio-v1")
+
+
+def test_growth_without_an_anchor_goes_by_the_ratio() -> None:
+    samples = samples_of(*[1_700] * 4, ratio=1.7)
+    aware, by_ratio = (become_aware(profile_of(MINI), samples, Policy(method=method)) for method in METHODS)
     assert aware.budget is not None
-    assert (aware.budget.hard, aware.budget.ratio) == (109_056, 1.0)
+    assert aware.budget.ratio == 1.7
+    assert aware.budget == by_ratio.budget
 
 
 def test_the_report_is_plain_and_says_where_each_field_comes_from() -> None:

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 class Conversion(Struct, frozen=True, kw_only=True):
-    """provider tokens = `offset` + `slope` x local tokens.
-
-    `slope` is at least 1 and `offset` at least 0: what we overestimate never makes room above a model's nominal limits (planner
-    specification, section 4.1, rule 8; regression R3).
-    """
+    """provider tokens = `offset` + `slope` x local tokens. An offset below zero is what we count and the provider does not."""
 
     offset: float = 0.0
     slope: float = 1.0
 
     def to_local(self, provider_tokens: int) -> int:
-        """The most local tokens that cannot be more than so many of the provider: 0 where the offset alone is more."""
+        """The most local tokens that cannot be more than so many of the provider: 0 where the offset alone is more.
+
+        Never above the number itself: what we overestimate makes no room above a model's nominal limits (planner specification,
+        section 4.1, rule 8; regression R3).
+        """
         local = math.floor((provider_tokens - self.offset) / self.slope)
         return min(max(local, 0), provider_tokens)
 
@@ -37,13 +37,10 @@ def convert_ratio(calibration: Calibration) -> Conversion:
     return Conversion(slope=max(1.0, calibration.applied_ratio))
 
 
-def convert_growth(law: Law, *, anchor_prompt: int | None, anchor_tokens: float) -> Conversion:
+def convert_growth(law: Law, *, anchor_prompt: int, anchor_tokens: float) -> Conversion:
     """That of `growth-v1`: what stands behind the session's last trusted call grows by `k` per new token.
 
     `anchor_prompt` is what the provider reported of that call, `anchor_tokens` what we make of its request. The offset is the
-    part of its prompt that our tokens do not explain; with a `k` below 1 it is drawn by that `k` while the slope stays 1, so
-    that the line lies nowhere below the law. Without an anchor nothing is known of the constant part: one for one.
+    part of its prompt that our tokens do not explain, so that the line goes through the anchor.
     """
-    if anchor_prompt is None:
-        return IDENTITY
-    return Conversion(offset=max(0.0, anchor_prompt - law.k * anchor_tokens), slope=max(1.0, law.k))
+    return Conversion(offset=anchor_prompt - law.k * anchor_tokens, slope=law.k)

@@ -61,8 +61,8 @@ class Policy(Struct, frozen=True, kw_only=True):
 class Anchored(Struct, frozen=True, kw_only=True):
     """What `growth-v1` makes of a local estimate: learned from so many `pairs` of calls, and anchored on the last usage."""
 
-    conversion: Conversion = IDENTITY
-    pairs: int = 0
+    conversion: Conversion
+    pairs: int
 
 
 class Awareness(Struct, frozen=True, kw_only=True):
@@ -97,16 +97,15 @@ def become_aware(
     """Draws the limits of a target.
 
     `samples` are those of the profile's provider and model by `estimator`, which is the profile's own if not given, in any order;
-    `profile` was resolved with the same `enabled`. `anchored` is given for `growth-v1`: a request without an anchor has nothing
-    to convert by, so one token is one.
+    `profile` was resolved with the same `enabled`. `anchored` is given for `growth-v1`: a request without an anchor goes by the
+    ratio of the samples, as under `ratio-v1`.
     """
     enabled, bounds = policy.enabled, policy.bounds
     calibration = calibrate(samples, bounds, enabled=enabled, now_ms=now_ms)
-    if policy.method == "ratio-v1":
-        conversion, ratio = convert_ratio(calibration), calibration.applied_ratio
-    else:
-        anchored = anchored if anchored is not None and enabled else Anchored()
+    if policy.method == "growth-v1" and enabled and anchored is not None:
         conversion, ratio = anchored.conversion, anchored.conversion.slope
+    else:
+        conversion, ratio = convert_ratio(calibration), calibration.applied_ratio
     budget = _budget(profile, policy, conversion)
     auto_tune = tune(
         calibration,

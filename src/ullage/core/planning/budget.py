@@ -27,8 +27,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     """The input limits of one model, all at least 1 and at most the window, with what they were drawn from.
 
     Figures up to `nominal_preferred` are provider tokens; `hard`, `soft` and `preferred` are tokens of the local estimator. The
-    reserve and the margin are those that were used. `ratio` and `offset` are of the conversion between both; the ratio is at
-    least 1, whatever calibration found.
+    reserve and the margin are those that were used. `ratio` and `offset` are of the conversion between both.
     """
 
     context_window: int
