@@ -24,7 +24,7 @@ from .knowledge import Knowledge
 from .measuring import Measuring
 from .observation import Observation
 from .recent import RecentConversations
-from .recording import Learned, Recorder, estimate_of, outcome_of
+from .recording import Learned, Recorder, outcome_of
 from .warmth import Warmth, miss_details
 
 if TYPE_CHECKING:
@@ -112,20 +112,17 @@ class Reader:
         """Writes the records of an exchange that is over."""
         answer = observation.reader.close() if observation.reader is not None else None
         breakdown = self._breakdown(observation, exchange, answer.usage if answer is not None else None)
-        learned = self._settle(observation, exchange, answer, breakdown)
+        learned = self._settle(observation, exchange, answer)
         self._recorder.record(observation, exchange, answer, breakdown, learned)
 
-    def _settle(
-        self, observation: Observation, exchange: Exchange, answer: Answer | None, breakdown: Breakdown | None
-    ) -> Learned:
+    def _settle(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> Learned:
         """Learns from a whole answer; one that failed or was cut proves nothing (accounting specification, section 8)."""
         outcome = outcome_of(observation, exchange, answer)
         pair = None
         if observation.outlook is not None and answer is not None and outcome == "ok":
             pair = self._anchoring.settle(observation.session, observation.outlook, answer.usage)
-        estimated = estimate_of(breakdown) if breakdown is not None else None
         cache, missed = self._settle_cache(observation, exchange, answer)
-        sample = self._foresight.settle(observation, exchange, answer, outcome=outcome, pair=pair, estimated=estimated)
+        sample = self._foresight.settle(observation, exchange, answer, outcome=outcome, pair=pair)
         return Learned(
             sample=sample, cache=cache, missed=missed, targets=self._foresight.switches.targets(observation.session)
         )
@@ -226,6 +223,7 @@ class Reader:
         observation.options = read_options(conversation)
         if observation.kinship is not None:
             observation.outlook = self._anchoring.look_ahead(meter, measures, observation.kinship, exchange.created_ms)
+        observation.weights = self._measuring.weigh(conversation, meter)
         sight = observation.sight = self._foresight.look_ahead(observation, exchange, conversation, active)
         observation.forecast = self._warmth.look_ahead(
             observation.session,
@@ -233,7 +231,7 @@ class Reader:
             conversation,
             hashes=self._measuring.canonical_hashes(conversation),
             measures=measures,
-            weights=self._measuring.weigh(conversation, meter),
+            weights=observation.weights,
             now_ms=exchange.created_ms,
             minimum_tokens=sight.awareness.profile.cache_minimum_tokens if sight is not None else None,
         )
