@@ -71,6 +71,13 @@ def main(open_projects: Opening, records: Records, database: Path) -> Path:
 
 
 @pytest.fixture
+def sparse(main: Path) -> Path:
+    """A database whose first million rows of calls are gone."""
+    execute(main, "UPDATE calls SET seq = seq + 1000000")
+    return main
+
+
+@pytest.fixture
 def project(main: Path) -> Path:
     """The database of one project."""
     return project_path(projects_folder(main), "/code/a")
@@ -510,6 +517,18 @@ def test_of_a_damaged_database_what_can_be_read_is_kept_and_the_rest_counted(
     assert store.flush()
     store.close()
     assert store.problems() == ()
+
+
+@pytest.mark.parametrize("damaged", ["none", "sessions", "calls_by_created", "all indexes"])
+def test_rows_far_from_the_first_are_found(sparse: Path, damaged: str) -> None:
+    with closing(sqlite3.connect(sparse)) as connection:
+        pages = dict(connection.execute("SELECT name, rootpage FROM sqlite_schema WHERE tbl_name = 'calls'"))
+        pages |= dict(connection.execute("SELECT name, rootpage FROM sqlite_schema WHERE name = 'sessions'"))
+    for name in [name for name in pages if name != "calls"] if damaged == "all indexes" else [damaged]:
+        if name in pages:
+            overwrite(sparse, (pages[name] - 1) * 4096, b"\xff" * 4096)
+    (result, *_) = rebuild_now(sparse, everything=True)
+    assert (result.kept["calls"], result.lost["calls"]) == (67, None if damaged == "all indexes" else 0)
 
 
 def test_samples_survive_damage_elsewhere(main: Path) -> None:

@@ -67,8 +67,8 @@ class Pruned(Struct, frozen=True, kw_only=True):
 
 
 class Rebuilt(Struct, frozen=True, kw_only=True):
-    """What became of one database: rows of each table that were kept and lost (at most; `None` if that cannot be known), and
-    where the old one lies."""
+    """What became of one database: rows of each table that were kept and lost (`None` if that cannot be known), and where the
+    old one lies."""
 
     path: str
     project: str | None

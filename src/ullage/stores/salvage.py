@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,12 +27,11 @@ _WINDOW = 1_000
 """Rows that are read at once; a window with damage is halved until the damage is found."""
 
 _DEAD_WINDOWS = 20
-"""So many windows without a readable row end a table whose last row is not known."""
+"""So many windows without a readable row end a stretch of a table whose last row is not known."""
 
 
 class Salvaged(NamedTuple):
-    """Rows of each table that are in the fresh database, and those that could not be read or taken: these at most, `None` where
-    not even that is known."""
+    """Rows of each table that are in the fresh database, and those that could not be read; `None` for a number not known."""
 
     kept: dict[str, int]
     lost: dict[str, int | None]
@@ -112,31 +112,34 @@ def _take(
     except sqlite3.Error:
         return None  # not even what tables there are can be read
     insert, values = _insertion(table, columns)
-    last = _last_seq(source, table)
-    read = missing = 0
-    for row in _rows(source, table, columns, last):
-        if row is None or not is_readable(table, row[-1]):
-            missing += 1
-            continue
-        try:
-            is_new = target.execute(insert, values(row)).rowcount
-        except (sqlite3.IntegrityError, UnicodeEncodeError):
-            missing += 1
-            continue
-        read += 1
-        if is_new:
-            written.add(row[columns[0] == "seq" :])
-    if missing and last is None:
-        return None
-    return max(missing, _count(source, table) - read)
+    read = 0
+    for row in _rows(source, table, columns):
+        with contextlib.suppress(sqlite3.IntegrityError, UnicodeEncodeError):
+            is_new = is_readable(table, row[-1]) and target.execute(insert, values(row)).rowcount
+            read += is_new is not False
+            if is_new:
+                written.add(row[columns[0] == "seq" :])
+    whole = _agreed(_asked(source, table, "count(seq)"))
+    return None if whole is None else max(0, whole - read)
 
 
-def _count(connection: sqlite3.Connection, table: str) -> int:
-    """The number of rows that a table says it has; 0 if it cannot say."""
-    try:
-        return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608 - names of ours
-    except sqlite3.Error:
-        return 0
+def _asked(connection: sqlite3.Connection, table: str, what: str) -> list[int]:
+    """The number `what`, as each tree of a table tells it that can: the table itself and its indexes."""
+    found = []
+    for by in ("NOT INDEXED", *(f"INDEXED BY {name}" for name in _indexes(connection, table))):
+        with contextlib.suppress(sqlite3.Error):
+            (number,) = connection.execute(f"SELECT {what} FROM {table} {by}").fetchone()  # noqa: S608 - names from the schema
+            found.append(number or 0)
+    return found
+
+
+def _agreed(numbers: list[int]) -> int | None:
+    """The most that two trees agree on: what damage makes of one, it does not make of another."""
+    return max((number for number, trees in Counter(numbers).items() if trees > 1), default=None)
+
+
+def _indexes(connection: sqlite3.Connection, table: str) -> list[str]:
+    return [name for (name,) in connection.execute("SELECT name FROM pragma_index_list(?)", (table,))]
 
 
 def _insertion(table: str, columns: list[str]) -> tuple[str, Callable[[Row], Row]]:
@@ -163,42 +166,31 @@ def _open(source: Path) -> sqlite3.Connection:
     return connection
 
 
-def _rows(connection: sqlite3.Connection, table: str, columns: list[str], last: int | None) -> Iterator[Row | None]:
-    """The rows of a table in the order of `seq`; `None` in the place of one that cannot be read."""
-    dead = low = 0
-    while dead < _DEAD_WINDOWS if last is None else low < last:
-        high = low + _WINDOW if last is None else min(low + _WINDOW, last)
-        window = list(_window(connection, table, columns, low + 1, high))
-        dead = 0 if any(row is not None for row in window) else dead + 1
-        low = high
-        yield from window
+def _rows(connection: sqlite3.Connection, table: str, columns: list[str]) -> Iterator[Row]:
+    """The rows of a table that can be read, in the order of `seq`."""
+    first, last = _asked(connection, table, "min(seq)"), _agreed(_asked(connection, table, "max(seq)"))
+    done = 0
+    for begin in sorted({0, *first}):
+        low, dead = max(done, begin - 1), 0
+        while dead < _DEAD_WINDOWS if last is None else low < last:
+            high = low + _WINDOW if last is None else min(low + _WINDOW, last)
+            window = list(_window(connection, table, columns, low + 1, high))
+            dead = 0 if window else dead + 1
+            done = low = high
+            yield from window
 
 
-def _window(
-    connection: sqlite3.Connection, table: str, columns: list[str], low: int, high: int
-) -> Iterator[Row | None]:
+def _window(connection: sqlite3.Connection, table: str, columns: list[str], low: int, high: int) -> Iterator[Row]:
     sql = f"SELECT {', '.join(columns)} FROM {table} WHERE seq BETWEEN ? AND ? ORDER BY seq"  # noqa: S608 - names of ours
     try:
         yield from connection.execute(sql, (low, high)).fetchall()
     except sqlite3.Error as error:
         if name_fault(error) == "busy":
             raise
-        if low == high:
-            yield None
-            return
-        middle = (low + high) // 2
-        yield from _window(connection, table, columns, low, middle)
-        yield from _window(connection, table, columns, middle + 1, high)
-
-
-def _last_seq(connection: sqlite3.Connection, table: str) -> int | None:
-    """The last row of a table as it says itself, or one of its indexes; `None` if they are too damaged for that."""
-    indexes = [name for (name,) in connection.execute("SELECT name FROM pragma_index_list(?)", (table,))]
-    for by in ("", *(f" INDEXED BY {name}" for name in indexes)):
-        with contextlib.suppress(sqlite3.Error):
-            (last,) = connection.execute(f"SELECT max(seq) FROM {table}{by}").fetchone()  # noqa: S608 - names from the schema
-            return last or 0
-    return None
+        if low < high:
+            middle = (low + high) // 2
+            yield from _window(connection, table, columns, low, middle)
+            yield from _window(connection, table, columns, middle + 1, high)
 
 
 def rebuild_database(path: Path, now_ms: int, *, also: Path | None = None) -> tuple[Salvaged, Path]:

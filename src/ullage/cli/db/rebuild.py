@@ -65,7 +65,7 @@ def lines(results: list[Rebuilt], main: Path) -> Iterator[str]:
             continue
         yield f"Rebuilt {name}; the old one is {safe(result.aside or '')}"
         rows = [(kind, f"{result.kept[kind]:,}", _lost(result.lost[kind])) for kind in _TABLES if kind in result.kept]
-        yield from table(("records", "kept", "lost at most"), rows, right=(1, 2))
+        yield from table(("records", "kept", "lost"), rows, right=(1, 2))
 
 
 def _lost(number: int | None) -> str:
