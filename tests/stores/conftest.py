@@ -13,6 +13,7 @@ from ullage.stores import (
     CallRecord,
     EventRecord,
     MemoryStore,
+    MutationRecord,
     PrefixRecord,
     SampleRecord,
     SessionRecord,
@@ -91,6 +92,18 @@ class Records:
             "tokens": 40_000,
         }
         return PrefixRecord(session=session, **(common | fields))
+
+    def mutation(self, name: str = "m1", **fields: Any) -> MutationRecord:
+        common: dict[str, Any] = {
+            "created_ms": NOW_MS,
+            "kind": "pin",
+            "scope": "session",
+            "session": "s1",
+            "op": "add",
+            "item": "p1",
+            "payload": {"text": "Use pnpm."},
+        }
+        return MutationRecord(id=name, **(common | fields))
 
 
 @pytest.fixture

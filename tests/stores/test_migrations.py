@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 RELEASED = {
     "m001_sessions_calls_events": "2fb86ddab8491c0964024f006dc9470ef40b3336c4eb6f4fb45edc2c27fddf1a",
     "m002_samples_prefixes": "0948ec948546c29e871fc424dd11c9cf0fcf5b39bf5fe69622ccb09b3f74226c",
+    "m003_mutations": "28139d2fc16f3a97655f25447bce9cc8a79ca6ff85e4e0e7e4bdc60523e851e3",
 }
 """Checksums of the steps that people have applied. A line here is never changed, only added."""
 
-ADD_NOTES = Migration("m003_notes", "CREATE TABLE notes (text TEXT); CREATE INDEX notes_by_text ON notes (text);")
+ADD_NOTES = Migration("m004_notes", "CREATE TABLE notes (text TEXT); CREATE INDEX notes_by_text ON notes (text);")
 
 
 @pytest.fixture
@@ -46,7 +47,15 @@ def test_released_steps_are_as_they_were_released() -> None:
 
 def test_a_new_database_gets_all_steps_and_remembers_them(connection: sqlite3.Connection) -> None:
     migrate(connection, now_ms=7)
-    assert tables(connection) == {"schema_migrations", "sessions", "calls", "events", "samples", "prefixes"}
+    assert tables(connection) == {
+        "schema_migrations",
+        "sessions",
+        "calls",
+        "events",
+        "samples",
+        "prefixes",
+        "mutations",
+    }
     assert connection.execute("SELECT * FROM schema_migrations").fetchall() == [
         (migration.number, migration.name, migration.checksum, 7) for migration in MIGRATIONS
     ]
@@ -68,12 +77,13 @@ def test_only_missing_steps_are_applied(connection: sqlite3.Connection) -> None:
     assert connection.execute("SELECT version, applied_ms FROM schema_migrations").fetchall() == [
         (1, 1),
         (2, 1),
-        (3, 2),
+        (3, 1),
+        (4, 2),
     ]
 
 
 def test_a_step_that_fails_leaves_nothing_behind(connection: sqlite3.Connection) -> None:
-    broken = Migration("m003_broken", "CREATE TABLE half (x); CREATE TABLE half (x);")
+    broken = Migration("m004_broken", "CREATE TABLE half (x); CREATE TABLE half (x);")
     with pytest.raises(sqlite3.OperationalError):
         migrate(connection, 1, (*MIGRATIONS, broken))
     assert tables(connection) == set()

@@ -62,10 +62,18 @@ def test_a_prefix_is_read_back_as_it_was_put(store: Store, records: Records) -> 
     assert store.prefixes() == [prefix]
 
 
+def test_a_change_to_what_is_kept_is_read_back_as_it_was_put(store: Store, records: Records) -> None:
+    change = records.mutation(branch="3:ab", project="/code/a", payload={"text": "é", "source_ids": ["e1"]})
+    store.put_mutation(change)
+    assert store.flush()
+    assert store.mutations() == [change]
+
+
 def test_an_empty_store_has_nothing_and_no_problems(store: Store) -> None:
     assert store.flush()
     assert (store.sessions(), store.calls(), store.events(), store.problems()) == ([], [], [], ())
     assert (store.samples(*KEY), store.sample_keys(), store.prefixes()) == ([], [], [])
+    assert (store.mutations(), store.mutation_version()) == ([], 0)
 
 
 def test_what_was_never_put_is_not_found(store: Store) -> None:
@@ -166,12 +174,14 @@ def test_text_that_utf8_cannot_hold_is_kept_with_replacements(store: Store, reco
     store.put_event(records.event(session="s\ud800", details={"x": "\ud800"}))
     store.put_sample(records.sample("c\udfff", model="x\ud800y"))
     store.put_prefix(records.prefix("s\ud800"))
+    store.put_mutation(records.mutation(payload={"text": "\ud800"}))
     assert store.flush()
     assert store.sessions()[0].id == "s?"
     assert [(call.id, call.model) for call in store.calls()] == [("c?", "x?y")]
     assert store.events("s?")[0].details == {"x": "?"}
     assert [sample.id for sample in store.samples("anthropic", "x?y", "wire-v1")] == ["c?"]
     assert [prefix.session for prefix in store.prefixes()] == ["s?"]
+    assert [change.payload for change in store.mutations()] == [{"text": "?"}]
     assert store.problems() == ()
 
 
@@ -297,3 +307,46 @@ def test_a_closed_store_refuses_reads_and_swallows_writes(store: Store, records:
     store.put_call(records.call())
     with pytest.raises(StoreError, match="closed"):
         store.calls()
+
+
+def test_changes_come_in_the_order_in_which_they_were_put(store: Store, records: Records) -> None:
+    for number, created_ms in enumerate((30, 10, 20)):
+        store.put_mutation(records.mutation(f"m{number}", created_ms=created_ms))
+    assert store.flush()
+    assert [change.id for change in store.mutations()] == ["m0", "m1", "m2"]
+
+
+def test_a_change_that_is_put_twice_stays_as_it_was(store: Store, records: Records) -> None:
+    """Whoever imports a log again changes nothing."""
+    store.put_mutation(records.mutation(created_ms=1))
+    store.put_mutation(records.mutation(created_ms=2))
+    assert store.flush()
+    version = store.mutation_version()
+    store.put_mutation(records.mutation(created_ms=3, op="status"))
+    assert store.flush()
+    assert [change.created_ms for change in store.mutations()] == [1]
+    assert store.mutation_version() == version
+
+
+def test_changes_are_filtered_by_kind_session_and_project(store: Store, records: Records) -> None:
+    store.put_mutation(records.mutation("a", session="s1"))
+    store.put_mutation(records.mutation("b", session="s2", project="/code/a"))
+    store.put_mutation(records.mutation("c", session=None, project="/code/a", kind="memory", scope="project"))
+    assert store.flush()
+
+    def found(**wanted: str) -> str:
+        return "".join(change.id for change in store.mutations(**wanted))
+
+    assert (found(), found(kind="pin"), found(kind="memory"), found(kind="note")) == ("abc", "ab", "c", "")
+    assert (found(session="s2"), found(project="/code/a"), found(project="/code")) == ("b", "bc", "")
+    assert found(project="/code/a", kind="memory") == "c"
+    assert found(session="s1", project="/code/a") == ""
+
+
+def test_the_version_of_the_log_is_another_one_after_each_change(store: Store, records: Records) -> None:
+    versions = {store.mutation_version()}
+    for number in range(4):
+        store.put_mutation(records.mutation(f"m{number}"))
+        assert store.flush()
+        versions.add(store.mutation_version())
+    assert len(versions) == 5

@@ -1,6 +1,6 @@
 """Where ullage keeps what it learned: one small interface, several stores (docs/decisions/0003-stores.md)."""
 
-from .base import CallRecord, EventRecord, PrefixRecord, Reader, SampleRecord, SessionRecord, Store
+from .base import CallRecord, EventRecord, MutationRecord, PrefixRecord, Reader, SampleRecord, SessionRecord, Store
 from .learned import to_pairs, to_sample
 from .memory import MemoryStore
 from .opening import open_reader, open_store
@@ -11,6 +11,7 @@ __all__ = [
     "CallRecord",
     "EventRecord",
     "MemoryStore",
+    "MutationRecord",
     "PrefixRecord",
     "Reader",
     "SampleRecord",

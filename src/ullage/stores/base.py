@@ -1,10 +1,15 @@
-"""The interface of a store and the records it keeps. Records hold metadata only: numbers, ids, names, hashes, reasons."""
+"""The interface of a store and the records it keeps.
+
+Records hold metadata only: numbers, ids, names, hashes, reasons. What the user asked to keep is the exception: it is text.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
 from msgspec import Struct
+
+from ullage.core.evidence.mutations import Mutation
 
 SAMPLES_KEPT = 200
 """Samples of one provider, model and estimator that stay, the newest (planner specification, section 29.4)."""
@@ -140,11 +145,16 @@ class PrefixRecord(Struct, frozen=True, kw_only=True):
     written: int | None = None
 
 
+MutationRecord = Mutation
+"""One change to pins or memory, as the core replays it."""
+
+
 class Reader(Protocol):
     """The reading half, safe to use from any thread. Every read raises `StoreError` when the database cannot be used.
 
-    What is looked up while requests go by (`find_session`, `samples`, `sample_keys`, `prefixes`) is answered soon by a store that
-    is open for writing: while another process keeps everyone out of the database it fails (`store_busy`), others wait.
+    What is looked up while requests go by (`find_session`, `samples`, `sample_keys`, `prefixes`, `mutations`,
+    `mutation_version`) is answered soon by a store that is open for writing: while another process keeps everyone out of the
+    database it fails (`store_busy`), others wait.
     """
 
     def sessions(self, *, limit: int = 50) -> list[SessionRecord]:
@@ -185,6 +195,16 @@ class Reader(Protocol):
         """Those used since then, the newest first."""
         ...
 
+    def mutations(
+        self, *, kind: str | None = None, session: str | None = None, project: str | None = None
+    ) -> list[MutationRecord]:
+        """The changes to pins and memory in the order in which they were put; what is given filters."""
+        ...
+
+    def mutation_version(self) -> int:
+        """A number that is another one once there are more changes: cheap enough to ask before every request."""
+        ...
+
     def problems(self) -> tuple[str, ...]:
         """What went wrong, as sentences: a file moved aside, writes waiting, records dropped with their number. The store has
         logged them itself, each once."""
@@ -216,6 +236,10 @@ class Store(Reader, Protocol):
 
     def put_prefix(self, record: PrefixRecord) -> None:
         """Keeps the prefix of a target and session that was used last, in whatever order they are put."""
+        ...
+
+    def put_mutation(self, record: MutationRecord) -> None:
+        """Adds a change to the log of pins and memory, unless one of that id is in it. Nothing is ever removed from it."""
         ...
 
     def flush(self, timeout_s: float = 5.0) -> bool:

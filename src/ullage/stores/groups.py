@@ -33,6 +33,11 @@ PUT_PREFIX = (
     " ON CONFLICT (provider, model, session) DO UPDATE SET used_ms = excluded.used_ms, record = excluded.record"
     " WHERE excluded.used_ms >= used_ms"
 )
+# Only ever added to: what is there stays as it was written.
+PUT_MUTATION = (
+    "INSERT INTO mutations (id, kind, session, project, created_ms, record) VALUES (?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (id) DO NOTHING"
+)
 
 _REFUSALS = (
     sqlite3.IntegrityError,
@@ -74,9 +79,11 @@ def gather(group: Sequence[Write]) -> Rows:
 def commit(connection: sqlite3.Connection, rows: Rows) -> int:
     """Writes all rows in one transaction, or none; how many SQLite refused for their values (those alone are left out).
 
-    Where samples are written, older ones of their keys make room in the same transaction. Raises `sqlite3.Error` when the file
-    cannot be written; the transaction is then undone.
+    Where samples are written, older ones of their keys make room in the same transaction. What nobody else holds waits for the
+    disk, so that it survives a power cut, too. Raises `sqlite3.Error` when the file cannot be written; the transaction is then
+    undone.
     """
+    connection.execute(f"PRAGMA synchronous = {'FULL' if PUT_MUTATION in rows else 'NORMAL'}")
     connection.execute("BEGIN IMMEDIATE")
     try:
         refused = _write(connection, rows)

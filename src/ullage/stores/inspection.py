@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ullage.core.errors import StoreError
 
-from .base import CallRecord, EventRecord, PrefixRecord, SampleRecord, SessionRecord
+from .base import CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
 from .encoding import decode, unpack
 from .files import SIDE_FILES, explain, open_read_only
 from .migrations import MIGRATIONS, find_version
@@ -36,6 +36,7 @@ RECORDS: dict[str, type[Struct]] = {
     "events": EventRecord,
     "samples": SampleRecord,
     "prefixes": PrefixRecord,
+    "mutations": MutationRecord,
 }
 """What the `record` column of each table holds."""
 
@@ -45,6 +46,7 @@ _TIMES = {
     "events": "SELECT min(created_ms), max(created_ms) FROM events",
     "samples": "SELECT min(created_ms), max(created_ms) FROM samples",
     "prefixes": "SELECT min(used_ms), max(used_ms) FROM prefixes",
+    "mutations": "SELECT min(created_ms), max(created_ms) FROM mutations",
 }
 _NEWEST = {
     "sessions": "SELECT record FROM sessions ORDER BY last_ms DESC LIMIT 1",
@@ -57,6 +59,7 @@ _ALL = {
     "events": "SELECT record FROM events",
     "samples": "SELECT record FROM samples",
     "prefixes": "SELECT record FROM prefixes",
+    "mutations": "SELECT record FROM mutations",
 }
 _MOST_TOLD = 10
 
@@ -120,7 +123,7 @@ def project_of(connection: sqlite3.Connection) -> str | None:
     """The folder of the project whose records a database holds, as the newest of them says; `None` if there is none."""
     for table, sql in _NEWEST.items():
         for (packed,) in connection.execute(sql):
-            record: Any = decode(unpack(packed), RECORDS[table])  # type: ignore[type-var] # one of the five kinds
+            record: Any = decode(unpack(packed), RECORDS[table])  # type: ignore[type-var] # one of these kinds
             if record.project is not None:
                 return str(record.project)
     return None
@@ -138,7 +141,7 @@ def find_project(path: Path) -> str | None:
 def is_readable(table: str, packed: bytes) -> bool:
     """Whether the record of a row is one that this version can read."""
     try:
-        decode(unpack(packed), RECORDS[table])  # type: ignore[type-var] # one of the five kinds
+        decode(unpack(packed), RECORDS[table])  # type: ignore[type-var] # one of these kinds
     except (zlib.error, msgspec.MsgspecError, TypeError, AttributeError):
         return False
     return True

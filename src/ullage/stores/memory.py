@@ -7,7 +7,7 @@ from typing import Generic
 
 from ullage.core.errors import StoreError
 
-from .base import SAMPLES_KEPT, CallRecord, EventRecord, PrefixRecord, SampleRecord, SessionRecord
+from .base import SAMPLES_KEPT, CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
 from .encoding import Record, decode, encode
 from .rollup import bound
 
@@ -21,7 +21,8 @@ SampleKey = tuple[str, str, str]
 
 
 class MemoryStore:
-    """Holds the newest `records` of each kind (up to a quarter more); older ones fall out. Samples are held as every store does.
+    """Holds the newest `records` of each kind (up to a quarter more); older ones fall out. Samples are held as every store does,
+    changes to pins and memory all.
 
     `problems` says why there is no database, when this store stands in for one.
     """
@@ -33,6 +34,7 @@ class MemoryStore:
         self._events = _Shelf(EventRecord, records)
         self._prefixes = _Shelf(PrefixRecord, records)
         self._samples: dict[SampleKey, _Shelf[SampleRecord]] = {}
+        self._mutations: dict[str, bytes] = {}
         self._event_number = 0
         self._problems = problems
         self._closed = False
@@ -73,6 +75,11 @@ class MemoryStore:
             if newest is None or newest[0] <= record.used_ms:
                 self._prefixes.put(place, (record.used_ms, ""), (), payload)
 
+    def put_mutation(self, record: MutationRecord) -> None:
+        record, payload = encode(record)
+        with self._lock:
+            self._mutations.setdefault(record.id, payload)
+
     def flush(self, timeout_s: float = 5.0) -> bool:
         return True
 
@@ -112,6 +119,23 @@ class MemoryStore:
     def prefixes(self, *, since_ms: int = 0, limit: int = 500) -> list[PrefixRecord]:
         return [record for record in self._open(self._prefixes).newest((), limit) if record.used_ms >= since_ms]
 
+    def mutations(
+        self, *, kind: str | None = None, session: str | None = None, project: str | None = None
+    ) -> list[MutationRecord]:
+        self._check_open()
+        with self._lock:
+            payloads = list(self._mutations.values())
+        wanted = (kind, session, project)
+        return [
+            record
+            for record in (decode(payload, MutationRecord) for payload in payloads)
+            if all(want in (None, mark) for want, mark in zip(wanted, _marks(record), strict=True))
+        ]
+
+    def mutation_version(self) -> int:
+        self._check_open()
+        return len(self._mutations)
+
     def problems(self) -> tuple[str, ...]:
         return self._problems
 
@@ -127,6 +151,10 @@ class MemoryStore:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreError("The store is closed.")
+
+
+def _marks(record: MutationRecord) -> tuple[str | None, ...]:
+    return record.kind, record.session, record.project
 
 
 class _Shelf(Generic[Record]):

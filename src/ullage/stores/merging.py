@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from .base import CallRecord, EventRecord, PrefixRecord, Reader, SampleRecord, SessionRecord
+    from .base import CallRecord, EventRecord, MutationRecord, PrefixRecord, Reader, SampleRecord, SessionRecord
     from .places import ProjectFile
 
 T = TypeVar("T")
@@ -103,6 +103,14 @@ class ProjectReader:
 
     def prefixes(self, *, since_ms: int = 0, limit: int = 500) -> list[PrefixRecord]:
         return self._main.prefixes(since_ms=since_ms, limit=limit)
+
+    def mutations(
+        self, *, kind: str | None = None, session: str | None = None, project: str | None = None
+    ) -> list[MutationRecord]:
+        return self._main.mutations(kind=kind, session=session, project=project)
+
+    def mutation_version(self) -> int:
+        return self._main.mutation_version()
 
     def problems(self) -> tuple[str, ...]:
         return (*self._main.problems(), *self._notes)

@@ -99,6 +99,20 @@ MIGRATIONS = (
         CREATE INDEX prefixes_by_used ON prefixes (used_ms);
         """,
     ),
+    Migration(
+        "m003_mutations",
+        """
+        CREATE TABLE mutations (
+            seq INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            kind TEXT NOT NULL,
+            session TEXT,
+            project TEXT,
+            created_ms INTEGER NOT NULL,
+            record BLOB NOT NULL
+        );
+        """,
+    ),
 )
 
 

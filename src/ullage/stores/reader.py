@@ -14,7 +14,7 @@ import msgspec
 from ullage.core.errors import StoreError
 
 from . import files
-from .base import SAMPLES_KEPT, CallRecord, EventRecord, PrefixRecord, SampleRecord, SessionRecord
+from .base import SAMPLES_KEPT, CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
 from .encoding import Record, decode, unpack
 
 if TYPE_CHECKING:
@@ -59,6 +59,12 @@ _SAMPLES = {
 }
 _SAMPLE_KEYS = "SELECT DISTINCT provider, model, estimator FROM samples ORDER BY provider, model, estimator"
 _PREFIXES = "SELECT record FROM prefixes WHERE used_ms >= ? ORDER BY used_ms DESC, seq DESC LIMIT ?"
+# A log of what a person typed is short: it is read whole, whatever is asked of it.
+_MUTATIONS = (
+    "SELECT record FROM mutations WHERE (? IS NULL OR kind = ?) AND (? IS NULL OR session = ?)"
+    " AND (? IS NULL OR project = ?) ORDER BY seq"
+)
+_MUTATION_VERSION = "SELECT max(seq) FROM mutations"
 
 
 class SqliteReader:
@@ -121,6 +127,15 @@ class SqliteReader:
 
     def prefixes(self, *, since_ms: int = 0, limit: int = 500) -> list[PrefixRecord]:
         return self._records(PrefixRecord, _PREFIXES, since_ms, limit)
+
+    def mutations(
+        self, *, kind: str | None = None, session: str | None = None, project: str | None = None
+    ) -> list[MutationRecord]:
+        return self._records(MutationRecord, _MUTATIONS, kind, kind, session, session, project, project)
+
+    def mutation_version(self) -> int:
+        ((newest,),) = self._rows(_MUTATION_VERSION)
+        return newest or 0
 
     def problems(self) -> tuple[str, ...]:
         return ()

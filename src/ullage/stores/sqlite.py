@@ -12,7 +12,7 @@ import msgspec
 from .base import SAMPLES_KEPT
 from .encoding import encode
 from .files import open_for_writing
-from .groups import PUT_CALL, PUT_EVENT, PUT_PREFIX, PUT_SAMPLE, PUT_SESSION, Write
+from .groups import PUT_CALL, PUT_EVENT, PUT_MUTATION, PUT_PREFIX, PUT_SAMPLE, PUT_SESSION, Write
 from .reader import SqliteReader
 from .rollup import bound
 from .writer import QUEUE_BYTES, QUEUE_RECORDS, Writer
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from .base import CallRecord, EventRecord, PrefixRecord, SampleRecord, SessionRecord
+    from .base import CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
     from .encoding import Record
 
 KEEP_DAYS = 90
@@ -100,6 +100,12 @@ class SqliteStore:
             values = (record.provider, record.model, record.session, record.used_ms)
             self._writer.put(Write(PUT_PREFIX, None, values, payload))
 
+    def put_mutation(self, record: MutationRecord) -> None:
+        if encoded := self._encode(record):
+            record, payload = encoded
+            values = (record.id, record.kind, record.session, record.project, record.created_ms)
+            self._writer.put(Write(PUT_MUTATION, None, values, payload))
+
     def flush(self, timeout_s: float = 5.0) -> bool:
         return self._writer.flush(timeout_s)
 
@@ -134,6 +140,14 @@ class SqliteStore:
 
     def prefixes(self, *, since_ms: int = 0, limit: int = 500) -> list[PrefixRecord]:
         return self._look_up.prefixes(since_ms=since_ms, limit=limit)
+
+    def mutations(
+        self, *, kind: str | None = None, session: str | None = None, project: str | None = None
+    ) -> list[MutationRecord]:
+        return self._look_up.mutations(kind=kind, session=session, project=project)
+
+    def mutation_version(self) -> int:
+        return self._look_up.mutation_version()
 
     def problems(self) -> tuple[str, ...]:
         return self._writer.problems()
