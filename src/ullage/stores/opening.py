@@ -35,9 +35,8 @@ logger = logging.getLogger(__name__)
 
 MEMORY = "memory"
 
-PROJECT_QUEUE_RECORDS = 5_000
 PROJECT_QUEUE_BYTES = 16 * 1024 * 1024
-"""What may wait for the file of one project: of several, together not much more than for the shared one."""
+"""What may wait for the file of one project (encoded size): several may be open at once."""
 
 
 def open_store(
@@ -71,7 +70,7 @@ def open_store(
         main,
         folder,
         find_root=functools.partial(find_root, home=_home()) if scope == "project" else lambda _: None,
-        open_one=functools.partial(open_one, queue_records=PROJECT_QUEUE_RECORDS, queue_bytes=PROJECT_QUEUE_BYTES),
+        open_one=functools.partial(open_one, queue_bytes=PROJECT_QUEUE_BYTES),
         sweep=Sweep(folder, connect=connect, clock_ms=clock_ms, keep_days=keep_days),
         lease=lease,
     )

@@ -45,7 +45,7 @@ class Sweep:
         self._next_sweep = time.monotonic() + FIRST_S
 
     def step(self, in_use: Container[Path]) -> float:
-        """Looks after one file that is not in use; in how many seconds the next one is due."""
+        """Looks after one file that is not in use, for as long as a portion takes; in how many seconds the next step is due."""
         if not self._left:
             if time.monotonic() < self._next_sweep:
                 return self._next_sweep - time.monotonic()
@@ -54,7 +54,7 @@ class Sweep:
         while self._left:
             path = self._left.pop()
             if path not in in_use:
-                self._look_after(path)
+                self._left += [path] if self._look_after(path) else []
                 break
         return NEXT_FILE_S if self._left else max(0.0, self._next_sweep - time.monotonic())
 
@@ -66,15 +66,16 @@ class Sweep:
             return False
         return True
 
-    def _look_after(self, path: Path) -> None:
+    def _look_after(self, path: Path) -> bool:
+        """True if there is more to remove."""
         if files.identify(path) is None:
-            return  # removed since
+            return False  # removed since
         try:
             connection = self._connect(path, self._clock_ms())
             try:
-                while prune_portion(connection, self._clock_ms(), self._keep_ms):
-                    time.sleep(NEXT_FILE_S)
+                return bool(prune_portion(connection, self._clock_ms(), self._keep_ms))
             finally:
                 connection.close()
         except (sqlite3.Error, OSError, StoreError) as error:
             logger.warning("%s It was left as it is.", files.explain(path, error).message)
+            return False
