@@ -6,10 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
+from ullage.core.errors import StoreError
+from ullage.stores.alone import beside_others
 from ullage.stores.lease import InUseError, Lease
 
 if TYPE_CHECKING:
@@ -80,7 +83,9 @@ def test_its_file_is_private_and_holds_nothing(leases: tuple[Lease, Lease]) -> N
 
 def test_it_ends_with_its_process(leases: tuple[Lease, Lease], database: Path) -> None:
     script = (
-        "import os, signal, sys; from pathlib import Path; from ullage.stores.lease import Lease\n"
+        "import os, signal, sys; from pathlib import Path; from ullage.core.errors import StoreError
+from ullage.stores.alone import beside_others
+from ullage.stores.lease import Lease\n"
         "Lease(Path(sys.argv[1])).take_alone(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     ended = subprocess.run([sys.executable, "-c", script, str(database)], check=False)
@@ -125,3 +130,15 @@ def test_closing_in_a_child_leaves_it_with_the_parent(leases: tuple[Lease, Lease
     os.waitpid(child, 0)
     with pytest.raises(InUseError):
         leases[1].take_alone()
+
+
+def test_pruning_waits_a_moment_for_a_daemon_that_starts_and_not_for_another_command(database: Path) -> None:
+    command = Lease(database)
+    command.take_alone()
+    with pytest.raises(StoreError, match="Another `ullage db` is working"), beside_others(database):
+        pass
+    timer = threading.Timer(0.1, command.release)
+    timer.start()
+    with beside_others(database):
+        pass
+    timer.join()

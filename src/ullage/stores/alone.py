@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import time
 from typing import TYPE_CHECKING
 
 from ullage.core.errors import StoreError
@@ -20,6 +21,10 @@ ROOM_LEAST_BYTES = 256 * 1024 * 1024
 ROOM_SHARE = 10
 """Room that replacing a database needs: three times its size, and on top 256 MiB or a tenth of it (planner specification,
 section 29.4)."""
+
+_TRIES = 10
+_RETRY_S = 0.05
+"""A daemon that starts has them for itself for a moment."""
 
 
 @contextlib.contextmanager
@@ -46,12 +51,16 @@ def alone_with(main: Path) -> Iterator[list[str]]:
 def beside_others(main: Path) -> Iterator[None]:
     """Uses the databases while daemons may. Raises `StoreError` (`in_use`) while a command has them for itself."""
     lease = Lease(main, recover=lambda: finish_all(main))
-    try:
-        lease.share()
-    except InUseError as error:
-        raise StoreError(
-            f"Another `ullage db` is working in {main.parent}.", hint="Wait until it is done.", code="in_use"
-        ) from error
+    for left in reversed(range(_TRIES)):
+        try:
+            lease.share()
+            break
+        except InUseError as error:
+            if not left:
+                raise StoreError(
+                    f"Another `ullage db` is working in {main.parent}.", hint="Wait until it is done.", code="in_use"
+                ) from error
+            time.sleep(_RETRY_S)
     try:
         yield
     finally:
