@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from ullage.core.evidence.excerpts import (
     LONGEST_CLUSTER,
-    as_quotable,
     count_chars,
     cut_before,
     cut_behind,
     head,
+    lower_in_place,
     may_cut,
     shorten,
     tail,
@@ -114,7 +114,14 @@ def test_surrogates_that_a_decoder_left_side_by_side_stay_together() -> None:
     halves = "ab\ud83d\ude00cd"
     assert head(halves, 3) == "ab"
     assert tail(halves, 3) == "cd"
-    assert as_quotable("a\ud83d") == "a\ufffd"
+
+
+@given(st.text())
+@example("İSTANBUL straße ΑΣ")
+def test_lower_case_keeps_every_letter_in_its_place(text: str) -> None:
+    lowered = lower_in_place(text)
+    assert len(lowered) == len(text)
+    assert lower_in_place(lowered) == lowered
 
 
 @pytest.mark.shared

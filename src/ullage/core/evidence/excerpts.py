@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from ullage.core.tokens.surrogates import replace_lone_surrogates
-
 ELLIPSIS = "…"
 
 LONGEST_CLUSTER = 256
@@ -108,9 +106,12 @@ def may_cut(text: str, index: int) -> bool:
     )
 
 
-def as_quotable(text: str) -> str:
-    """The text as JSON and every encoder take it: lone surrogates are U+FFFD."""
-    return replace_lone_surrogates(text)
+def lower_in_place(text: str) -> str:
+    """The text in lower case with every letter where it was: a few become two in lower case, those stay."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
 
 
 def _is_even_flag(text: str, index: int) -> bool:
