@@ -83,9 +83,7 @@ def test_its_file_is_private_and_holds_nothing(leases: tuple[Lease, Lease]) -> N
 
 def test_it_ends_with_its_process(leases: tuple[Lease, Lease], database: Path) -> None:
     script = (
-        "import os, signal, sys; from pathlib import Path; from ullage.core.errors import StoreError
-from ullage.stores.alone import beside_others
-from ullage.stores.lease import Lease\n"
+        "import os, signal, sys; from pathlib import Path; from ullage.stores.lease import Lease\n"
         "Lease(Path(sys.argv[1])).take_alone(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     ended = subprocess.run([sys.executable, "-c", script, str(database)], check=False)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .open_projects import Record
     from .sweep import Sweep
 
-_KNOWN_ROOTS = 1024
+_KNOWN_PLACES = 1024
 
 
 class ProjectStore(ProjectReader):
@@ -49,7 +49,7 @@ class ProjectStore(ProjectReader):
     ) -> None:
         super().__init__(main, folder, busy_timeout_s=LOOK_UP_WAIT_S, pause_s=LOOK_UP_PAUSE_S)
         self._store = main
-        self._find_root = functools.lru_cache(_KNOWN_ROOTS)(find_root)
+        self._find_place = functools.lru_cache(_KNOWN_PLACES)(functools.partial(_find_place, folder, find_root))
         self._sweep = sweep
         self._lease = lease
         self._projects = OpenProjects(open_one, tidy=sweep.step)
@@ -94,11 +94,12 @@ class ProjectStore(ProjectReader):
         self._lease.forget_in_child()
 
     def _put(self, record: Record, give: Callable[[Store, Record], None]) -> None:
-        root = self._find_root(record.project)
-        if root is None:
+        place = self._find_place(record.project)
+        if place is None:
             give(self._store, record)
-        else:
-            self._projects.put(project_path(self._folder, root), replace(record, project=root), give)
+            return
+        root, path = place
+        self._projects.put(path, record if record.project == root else replace(record, project=root), give)
 
     @contextlib.contextmanager
     def _borrow(self, path: Path) -> Iterator[Reader]:
@@ -114,6 +115,14 @@ class ProjectStore(ProjectReader):
 
     def _bring_up_to_date(self, path: Path) -> bool:
         return self._sweep.bring_up_to_date(path)
+
+
+def _find_place(
+    folder: Path, find_root: Callable[[str | None], str | None], project: str | None
+) -> tuple[str, Path] | None:
+    """The folder of a project and its file; `None` for what belongs to no project."""
+    root = find_root(project)
+    return None if root is None else (root, project_path(folder, root))
 
 
 class _Fork:
