@@ -30,7 +30,7 @@ def test_the_line_is_that_of_the_match() -> None:
 
 
 def test_excerpts_do_not_overlap_and_what_one_shows_gets_none_of_its_own() -> None:
-    text = ("needle " + "x" * 393) * 5
+    text = ("needle " + "x" * 193) * 5
     result = find_matches(text, "needle", most=12, chars=12_000)
     shown = "".join(match.excerpt for match in result.matches)
     assert result.total == shown.count("needle") == 5

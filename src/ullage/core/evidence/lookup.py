@@ -72,7 +72,7 @@ def find_matches(text: str, query: str, *, most: int, chars: int) -> Found:
     line, counted = 1, 0
     for place in _places(lower_in_place(text), lower_in_place(query)):
         total += 1
-        if place < behind or len(matches) >= most:
+        if place + len(query) <= behind or len(matches) >= most:
             continue
         excerpt, behind = _around(text, place, place + len(query), behind)
         chars -= count_chars(excerpt)
