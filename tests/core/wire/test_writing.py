@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from ullage.core.errors import CallError
-from ullage.core.wire import DIALECTS, Dialect, parse_request, read_message, render, replace_result, write_user_message
+from ullage.core.wire import (
+    DIALECTS,
+    Dialect,
+    parse_request,
+    read_message,
+    render,
+    replace_result,
+    result_texts,
+    write_user_message,
+)
 
 KEYS: dict[Dialect, str] = {
     "openai-chat": "messages",
@@ -138,3 +147,37 @@ def test_where_there_is_no_such_text_it_is_an_error(dialect: Dialect, message: A
     (piece,) = parse_request(request(dialect, json.dumps(message).encode()), dialect).messages
     with pytest.raises(CallError):
         replace_result(piece, dialect, ordinal, "SHORT")
+
+
+LONG_TEXTS: list[tuple[str | None, ...]] = [
+    ("long",), ("a\nb",), ("long",), ("a",), ("one", "two\nmore"), ("a long text", '{"rows":[1,2]}'), ('{"rows":[1,2]}',),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dialect", "message", "ordinal", "texts"),
+    [(*row[:3], texts) for row, texts in zip(RESULTS, LONG_TEXTS, strict=True)],
+)
+def test_what_is_replaced_can_be_read_before(
+    dialect: Dialect, message: Any, ordinal: int, texts: tuple[str | None, ...]
+) -> None:
+    (piece,) = parse_request(request(dialect, json.dumps(message, indent=1).encode()), dialect).messages
+    assert result_texts(piece, dialect) == texts
+    (after,) = parse_request(request(dialect, replace_result(piece, dialect, ordinal, "new ü 😀")), dialect).messages
+    assert result_texts(after, dialect) == (*texts[:ordinal], "new ü 😀", *texts[ordinal + 1 :])
+
+
+@pytest.mark.parametrize(
+    ("dialect", "message", "texts"),
+    [
+        ("openai-chat", {"role": "tool"}, (None,)),
+        ("openai-chat", {"role": "tool", "content": 3}, (None,)),
+        ("openai-chat", "a bare text", ()),
+        ("anthropic", {"role": "user", "content": [{"type": "tool_result", "content": [IMAGE]}]}, (None,)),
+        ("gemini", {"parts": [{"functionResponse": {"name": "f"}}]}, (None,)),
+        ("gemini", {"parts": [{"functionResponse": {"name": "f", "response": "bare"}}]}, ("bare",)),
+    ],
+)
+def test_a_result_without_text_reads_as_none(dialect: Dialect, message: Any, texts: tuple[str | None, ...]) -> None:
+    (piece,) = parse_request(request(dialect, json.dumps(message).encode()), dialect).messages
+    assert result_texts(piece, dialect) == texts

@@ -10,7 +10,7 @@ from .project import find_project
 from .reading import read_context, read_message, read_system, read_tool
 from .render import render
 from .sse import ServerSentEvent, SSEDecoder
-from .writing import replace_result, write_user_message
+from .writing import replace_result, result_texts, write_user_message
 
 __all__ = [
     "DIALECTS",
@@ -37,5 +37,6 @@ __all__ = [
     "recognise",
     "render",
     "replace_result",
+    "result_texts",
     "write_user_message",
 ]

@@ -9,7 +9,7 @@ import msgspec
 from ullage.core.errors import CallError
 
 from .edits import Edit, apply, sibling_cuts
-from .jsontext import decode
+from .jsontext import as_text, decode
 from .slicing import elements, find_member, members
 
 if TYPE_CHECKING:
@@ -52,6 +52,16 @@ def replace_result(piece: Slice, dialect: Dialect, ordinal: int, text: str) -> b
     if not edits:
         raise CallError("The tool result holds no text.")
     return apply(body, edits)
+
+
+def result_texts(piece: Slice, dialect: Dialect) -> tuple[str | None, ...]:
+    """The text that `replace_result` replaces in each tool result of a message, by ordinal; several are joined by line breaks.
+
+    `None` where there is no text. Never raises.
+    """
+    body = piece.raw
+    read = _answer_text if dialect == "gemini" else _joined_text
+    return tuple(read(body, holder) for holder in _results(body, dialect))
 
 
 def _results(body: bytes, dialect: Dialect) -> Iterator[Member | None]:
@@ -104,6 +114,19 @@ def _text_edits(body: bytes, holder: Member | None, text: str) -> list[Edit]:
     return _block_edits(body, holder, text) if opening == b"[" else []
 
 
+def _joined_text(body: bytes, holder: Member | None) -> str | None:
+    if holder is None:
+        return None
+    opening = body[holder.value : holder.value + 1]
+    if opening == b'"':
+        return _string(body, holder)
+    if opening == b"{":
+        return _joined_text(body, find_member(members(body, holder.value, holder.end), "content"))
+    spans = elements(body, holder.value, holder.end) if opening == b"[" else ()
+    texts = [_string(body, member) or "" for span in spans if (member := _text_of(body, *span)) is not None]
+    return "\n".join(texts) if texts else None
+
+
 def _block_edits(body: bytes, holder: Member, text: str) -> list[Edit]:
     spans = elements(body, holder.value, holder.end)
     texts = [_text_of(body, *span) for span in spans]
@@ -129,13 +152,22 @@ def _answer_edits(body: bytes, holder: Member | None, text: str) -> list[Edit]:
     """Gemini's results are objects of any shape: the longest text at their top is replaced, else all of the object."""
     if holder is None:
         return []
-    if body[holder.value : holder.value + 1] == b"{":
-        strings = [
-            member
-            for member in members(body, holder.value, holder.end)
-            if body[member.value : member.value + 1] == b'"'
-        ]
-        if strings:
-            longest = max(strings, key=lambda member: member.end - member.value)
-            return [(longest.value, longest.end, _encode(text))]
+    longest = _longest_string(body, holder)
+    if longest is not None:
+        return [(longest.value, longest.end, _encode(text))]
     return [(holder.value, holder.end, _encode({"output": text}))]
+
+
+def _answer_text(body: bytes, holder: Member | None) -> str | None:
+    if holder is None:
+        return None
+    longest = _longest_string(body, holder)
+    return _string(body, longest) if longest is not None else as_text(decode(body[holder.value : holder.end]))
+
+
+def _longest_string(body: bytes, holder: Member) -> Member | None:
+    if body[holder.value : holder.value + 1] != b"{":
+        return None
+    found = members(body, holder.value, holder.end)
+    strings = [member for member in found if body[member.value : member.value + 1] == b'"']
+    return max(strings, key=lambda member: member.end - member.value, default=None)
