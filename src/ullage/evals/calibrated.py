@@ -39,7 +39,7 @@ class Weighed(Struct, frozen=True, kw_only=True):
     """One trusted call: its prompt as reported, and what was made of it before, in tokens.
 
     `raw` are estimates of the whole request by their estimator. `grown` is what growth-v1 expected, `None` where it had no call
-    to start from; `line` is the raw estimate on the line that growth-v1 draws limits by, `None` where that is not known.
+    to start from; `line` is the raw estimate as growth-v1 draws limits by it, `None` where that is not known.
     `applied` are the ratios that `ratio-v1` had learned before, `None` where it did not believe its samples: for the estimators
     that are not in it they are found out here. `lossy` says that a text of the request is not in the record.
     """
@@ -71,7 +71,7 @@ class RatioFigures(Struct, frozen=True, kw_only=True):
 
 
 class Judgement(Struct, frozen=True, kw_only=True):
-    """Every method over the calls behind `after` trusted ones. `growth` and `line` leave out those with none to start from."""
+    """Every method over the calls behind `after` trusted ones. `growth` leaves out those with none to start from."""
 
     after: int
     calls: int

@@ -42,7 +42,7 @@ async def test_every_call_is_weighed_as_the_gateway_did(runs: list[list[Replayed
         replayed.call.usage.prompt for replayed in runs[0] if replayed.call.usage
     ]
     assert list(weighed[-1].raw) == list(weighed[-1].applied) == ESTIMATORS
-    assert (weighed[0].grown, weighed[0].line) == (None, None)
+    assert (weighed[0].grown, weighed[0].line) == (None, weighed[0].raw["wire-v1"])
     assert weighed[-1].grown == pytest.approx(weighed[-1].prompt, abs=2)
     assert weighed[-1].line == pytest.approx(weighed[-1].prompt, rel=0.02)
 
@@ -111,6 +111,7 @@ async def test_real_sessions_are_followed_within_the_bar(shared_data: Path) -> N
     judged = [one for one in await judge_all(found.paths, runs=RUNS[-1:]) if isinstance(one, CalibratedFile)]
     assert len(judged) == 11
     for file in judged:
-        growth = file.judgements[-1].growth
-        assert growth is not None
-        assert growth.median <= BAR / 10
+        judged_last = file.judgements[-1]
+        assert judged_last.growth is not None and judged_last.line is not None
+        assert max(judged_last.growth.median, judged_last.line.median) <= BAR / 10
+        assert judged_last.line.calls == judged_last.calls

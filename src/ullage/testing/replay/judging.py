@@ -91,14 +91,16 @@ def weigh(runs: Sequence[Sequence[Replayed]]) -> Iterator[Weighed]:
                 for sample, one in zip(samples, learned, strict=True)
             },
             grown=expected["tokens"] if expected is not None else None,
-            line=_on_line(samples[-1], learned[-1]) if expected is not None else None,
+            line=_on_line(samples[-1], learned[-1]),
             lossy=call.lossy,
         )
 
 
 def _on_line(sample: dict[str, Any], learned: dict[str, Any]) -> float:
-    """A raw estimate in the provider's tokens, by the line that limits were drawn with."""
-    line: float = learned["offset"] + learned["slope"] * sample["estimated"]
+    """A raw estimate in the provider's tokens as limits take it: by the line, or by the ratio where there was nothing to draw one
+    through."""
+    offset, slope = learned.get("offset", 0.0), learned.get("slope", learned["applied_ratio"])
+    line: float = offset + slope * sample["estimated"]
     return line
 
 
