@@ -41,8 +41,8 @@ _log = logging.getLogger("ullage")
 # observer's thread at the most; this makes it half a millisecond.
 _SWITCH_INTERVAL_S = 0.0005
 
-# Open files that are no connections: database, log, event loop.
-_OTHER_FILES = 64
+# Open files that are no connections: the databases of projects above all, log, event loop.
+_OTHER_FILES = 160
 
 
 class Daemon:
