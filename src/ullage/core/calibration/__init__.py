@@ -30,6 +30,7 @@ from .report import (
     report_conversion,
     report_drift,
 )
+from .rounding import round_ratio
 from .samples import Addition, Replay, Trap, addition_after, dropped_reasoning
 
 __all__ = [
@@ -81,6 +82,7 @@ __all__ = [
     "report_conversion",
     "report_course",
     "report_drift",
+    "round_ratio",
     "share_cache",
     "start_growth",
     "take_pairs",

@@ -1,0 +1,109 @@
+"""Plans a request: what of it is sent, within its limits (planner specification, section 13.2).
+
+Pure and deterministic: the same input gives the same plan. Nothing here raises for input of the right types; what cannot be
+planned is a plan that says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .drafting import Draft, make_plan, open_draft, send_as_it_came
+from .groups import current_groups
+from .parts import SENT
+from .selection import Offer, Selection, mandatory_tokens, pin_tokens, select
+from .validity import find_faults
+from .walk import Choice
+
+if TYPE_CHECKING:
+    from .parts import Parts
+    from .records import Plan, PlanError, Status
+    from .request import PlanInput
+
+
+def plan(given: PlanInput) -> Plan:
+    """The plan of a request: `unchanged`, `managed`, or an error.
+
+    `refused`: what must be sent exceeds the hard limit; `kept` is just that (design, section 11). `fallback`: what must be sent
+    is not what a provider takes, or pins exceed their cap; `kept` is everything.
+    """
+    draft = open_draft(given)
+    if _fits_whole(draft):
+        return send_as_it_came(draft, "unchanged")
+    parts = draft.parts
+    error = _find_error(draft, parts)
+    if error is None:
+        return _manage(draft, parts)
+    if given.fixed_tokens + mandatory_tokens(parts, draft.offered) > given.budget.hard:
+        return _refuse(draft, parts, error)
+    return send_as_it_came(draft, "fallback", error=error)
+
+
+def _fits_whole(draft: Draft) -> bool:
+    """Whether all of the request is sent, and nothing else, in whatever order it is chosen: then nothing need be chosen."""
+    given = draft.given
+    limit = given.budget.hard if given.tail is not None else min(given.budget.hard, given.budget.active)
+    if draft.offered or given.fixed_tokens + sum(given.tokens) > limit:
+        return False
+    current = {group.first for group in current_groups(draft.made)}
+    tail = pins = summaries = older = 0
+    for group in draft.made.groups:
+        if group.first in current:
+            tail += group.tokens
+        elif not given.pinned.isdisjoint(group.indices):
+            pins += group.tokens
+        elif group.kind == "summary":
+            summaries += group.tokens
+        elif group.kind != "system":
+            older += group.tokens
+            if given.tail is not None and group.first < given.tail:
+                return False
+    in_tail = given.tail is not None or older == 0 or tail + older <= given.caps.recent_tail
+    return in_tail and pins <= given.caps.pinned and summaries <= given.caps.summary
+
+
+def _find_error(draft: Draft, parts: Parts) -> PlanError | None:
+    given = draft.given
+    if given.fixed_tokens > given.budget.hard:
+        return "fixed_over_limit"
+    if pin_tokens(parts, draft.offered) > given.caps.pinned:
+        return "pins_over_cap"
+    if given.fixed_tokens + mandatory_tokens(parts, draft.offered) > given.budget.hard:
+        return "mandatory_over_limit"
+    return "broken_exchange" if any(part.broken for part in parts.mandatory) else None
+
+
+def _manage(draft: Draft, parts: Parts) -> Plan:
+    selection = select(parts, draft.given, draft.offered)
+    left = [choice.part for choice in selection.choices if not choice.selected]
+    as_it_came = not selection.trims and not any(offer.selected for offer in selection.offers)
+    if as_it_came and left and all(part.broken for part in left) and _native_fits(draft):
+        # A broken history is the client's: it is repaired where something is left out anyway, and not for its own sake.
+        return send_as_it_came(draft, "unchanged", offers=selection.offers)
+    status: Status = "unchanged" if as_it_came and not left else "managed"
+    made = make_plan(draft, selection, status, predecessor=parts.predecessor)
+    if made.tokens > made.limit or find_faults(draft.given.facts, made.kept, whole=draft.made.pairing):
+        return send_as_it_came(draft, "fallback", error="invalid_selection")
+    return made
+
+
+def _native_fits(draft: Draft) -> bool:
+    given = draft.given
+    return given.fixed_tokens + sum(given.tokens) <= given.budget.hard
+
+
+def _refuse(draft: Draft, parts: Parts, error: PlanError) -> Plan:
+    """What must be sent, although it cannot be."""
+    selection = Selection(
+        choices=(
+            *(Choice(part, True, SENT[part.kind]) for part in parts.mandatory),
+            *(Choice(part, False, "input-budget") for part in parts.optional),
+        ),
+        offers=tuple(
+            Offer(supplement, True, "pin") if supplement.kind == "pin" else Offer(supplement, False, "input-budget")
+            for supplement in draft.offered
+        ),
+        trims=(),
+        tokens=mandatory_tokens(parts, draft.offered),
+    )
+    return make_plan(draft, selection, "refused", error=error, predecessor=parts.predecessor)
