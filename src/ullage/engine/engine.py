@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from ullage.settings import Settings
     from ullage.stores import Store
 
+    from .departure import Departure
     from .endpoint import Endpoint
     from .knowledge import Sources
+
+
+MODE_HEADER = "x-ullage-mode"
+MODES = ("observe", "managed")
 
 
 class Engine:
@@ -36,10 +41,18 @@ class Engine:
         new_id: Callable[[], str],
         sources: Sources | None = None,
     ) -> None:
+        self._settings = settings
         self._clock_ms = clock_ms
         self._clock = clock
         self.new_id = new_id
         self._observer = Observer(store=store, settings=settings, new_id=new_id, sources=sources)
+
+    def manages(self, endpoint: Endpoint, headers: Mapping[str, str]) -> bool:
+        """Whether such a request is looked at before it is sent: our header decides, else the settings."""
+        if endpoint.purpose != "generate":
+            return False
+        wanted = headers.get(MODE_HEADER, "").strip().lower()
+        return (wanted if wanted in MODES else self._settings.mode) == "managed"
 
     def begin(
         self,
@@ -60,10 +73,15 @@ class Engine:
             created_ms=self._clock_ms(),
             clock=self._clock,
             hand_over=self._observer.read_answer,
+            managed=self.manages(endpoint, headers),
         )
-        if endpoint.recorded:
+        if endpoint.recorded and not exchange.managed:
             self._observer.read_request(exchange)
         return exchange
+
+    async def depart(self, exchange: Exchange) -> Departure:
+        """What is to be sent for a managed request."""
+        return await asyncio.wrap_future(self._observer.depart(exchange))
 
     def finish(self, exchange: Exchange) -> None:
         """Notes that an exchange is over; its record is written beside."""

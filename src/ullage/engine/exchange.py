@@ -34,6 +34,7 @@ class Exchange:
         "id",
         "last_ms",
         "listing",
+        "managed",
         "outcome",
         "request_bytes",
         "root",
@@ -53,6 +54,7 @@ class Exchange:
         created_ms: int,
         clock: Callable[[], float],
         hand_over: Callable[[Exchange, bytes], None],
+        managed: bool = False,
     ) -> None:
         self.id = id
         self.endpoint = endpoint
@@ -66,6 +68,8 @@ class Exchange:
         self.status: int | None = None
         self.first_byte_ms: float | None = None
         self.last_ms: float = 0.0
+        # Whether the request is looked at before it is sent; its session goes on from what came of it.
+        self.managed = managed
         self.outcome = "error"
         self.warnings: list[str] = []
         self.started = clock()

@@ -53,9 +53,9 @@ class Foresight:
         self._counted: TwoGenerations[str, bool] = TwoGenerations(_ANSWERS)
 
     def active_meter(self, meter: Meter) -> Meter:
-        """What limits are drawn in: the planner's estimator under `ratio-v1`, the account's own under `growth-v1`."""
+        """What limits are drawn in, as the profile says: the account's own meter under `growth-v1`."""
         estimator = self._profile(meter).token_estimator
-        if self._policy.method == "growth-v1" or estimator == meter.estimator:
+        if estimator == meter.estimator:
             return meter
         return make_meter(
             dialect=meter.dialect,

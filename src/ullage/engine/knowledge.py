@@ -71,6 +71,7 @@ class Knowledge:
         overrides: Mapping[str, ModelOverride] | None = None,
         enabled: bool = True,
         estimator: str = "chars-v1",
+        growth_estimator: str | None = None,
         window: int = 24,
     ) -> None:
         self._store = store
@@ -78,6 +79,7 @@ class Knowledge:
         self._overrides = overrides or {}
         self._enabled = enabled
         self._estimator = estimator
+        self._growth_estimator = growth_estimator
         self._size = window
         self._profiles: dict[tuple[str, str, str | None], tuple[Sequence[Layer], ModelProfile]] = {}
         self._windows: dict[WindowKey, _Window] = {}
@@ -95,6 +97,7 @@ class Knowledge:
                 overrides=self._overrides,
                 enabled=self._enabled,
                 estimator=self._estimator,
+                growth_estimator=self._growth_estimator,
             )
             known = self._profiles[key] = (layers, profile)
             if len(self._profiles) > _TARGETS:

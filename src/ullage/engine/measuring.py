@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.core.accounting import Measure, Meter, measure_message, measure_system, measure_tool
+from ullage.core.planning import SliceFacts, facts_of
 from ullage.core.wire import canonical_hash, read_message, read_system, read_tool
 
 from .facts import TwoGenerations
@@ -44,6 +45,7 @@ class Measuring:
     """Remembers canonical hashes and measures by the content hash of a slice. Used by one thread only."""
 
     def __init__(self) -> None:
+        self._facts: TwoGenerations[int, SliceFacts] = TwoGenerations(_SLICES)
         self._weights: TwoGenerations[tuple[int, str], int] = TwoGenerations(_SLICES)
         self._canonical: TwoGenerations[int, int] = TwoGenerations(_SLICES)
         self._measures: TwoGenerations[tuple[int, str], Measure] = TwoGenerations(_SLICES)
@@ -55,6 +57,17 @@ class Measuring:
     def system_hash(self, conversation: Conversation) -> int:
         """The canonical hash of the first system block outside the messages; 0 without one."""
         return self._canonical_hash(conversation.system[0], conversation.dialect) if conversation.system else 0
+
+    def facts(self, conversation: Conversation) -> tuple[SliceFacts, ...]:
+        """What a plan needs to know of each message."""
+        return tuple(self._facts_of(piece, conversation.dialect) for piece in conversation.messages)
+
+    def _facts_of(self, piece: Slice, dialect: Dialect) -> SliceFacts:
+        known = self._facts.find(piece.hash)
+        if known is None:
+            known = facts_of(read_message(piece, dialect), dialect)
+            self._facts.keep(piece.hash, known)
+        return known
 
     def measure(self, conversation: Conversation, meter: Meter, weigh_by: Meter | None = None) -> Measures:
         """The measure of every slice; only new ones are read and counted. Those are weighed by another meter at once, if one is

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
 from ullage.core.accounting import NO_OPTIONS, Meter, Options
@@ -35,6 +37,7 @@ class Observation(Struct):
     outlook: Outlook | None = None
     sight: Sight | None = None
     forecast: Forecast | None = None
+    plan: dict[str, Any] | None = None
     messages: int | None = None
     unparsed: bool = False
     reader: AnswerReader | None = None

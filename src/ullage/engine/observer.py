@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ullage.settings import Settings
     from ullage.stores import Store
 
+    from .departure import Departure
     from .exchange import Exchange
     from .knowledge import Sources
     from .observation import Observation
@@ -69,16 +70,22 @@ class Observer:
             exchange.warnings.append("accounting_skipped")
         self._worker.put(lambda: self._begin(exchange))
 
+    def depart(self, exchange: Exchange) -> Future[Departure]:
+        """Looks at a request that waits to be sent, before all else."""
+        future: Future[Departure] = Future()
+        self._worker.put(lambda: self._depart(exchange, future), urgent=True)
+        return future
+
     def read_answer(self, exchange: Exchange, piece: bytes) -> None:
         """Reads a piece of an answer, unless too much is waiting already: then the rest of it is not read."""
         if self._answers.admit(len(piece)):
-            self._worker.put(lambda: self._feed(exchange, piece))
+            self._worker.put(lambda: self._feed(exchange, piece), urgent=exchange.managed)
         elif "answer_skipped" not in exchange.warnings:
             exchange.warnings.append("answer_skipped")
 
     def finish(self, exchange: Exchange) -> None:
         """Writes the record of an exchange."""
-        self._worker.put(lambda: self._finish(exchange))
+        self._worker.put(lambda: self._finish(exchange), urgent=exchange.managed)
 
     def note_models(self, exchange: Exchange) -> None:
         """Takes in what a provider says of its models."""
@@ -108,6 +115,20 @@ class Observer:
         finally:
             if body is not None:
                 self._bodies.release(exchange.request_bytes)
+
+    def _depart(self, exchange: Exchange, future: Future[Departure]) -> None:
+        body, exchange.body = exchange.body, None
+        assert body is not None, "a managed request keeps its body until it is sent"
+        if not future.set_running_or_notify_cancel():
+            self._open[exchange.id] = self._reader.begin(exchange, body)  # the client has left
+        else:
+            try:
+                observation, departure = self._reader.depart(exchange, body)
+            except BaseException as error:
+                future.set_exception(error)
+                raise
+            self._open[exchange.id] = observation
+            future.set_result(departure)
 
     def _feed(self, exchange: Exchange, piece: bytes) -> None:
         observation = self._open.get(exchange.id)

@@ -13,14 +13,17 @@ from ullage.core.accounting import Breakdown, Meter, assemble, make_meter, read_
 from ullage.core.errors import RequestError, StoreError
 from ullage.core.wire import AnswerReader, Caller, Conversation, find_project, parse_request, recognise
 from ullage.settings.policy import make_policy
+from ullage.settings.resolving import growth_estimator
 from ullage.upstream import provider_of
 
 from .anchoring import Anchoring
+from .departure import Departure
 from .encoding import ANSWER_LIMIT_BYTES, REQUEST_LIMIT_BYTES, make_decoder
 from .foresight import Foresight
 from .identity import Genealogy, Origin, Tip, tip_of
 from .kinds import CONVERSATION
 from .knowledge import Knowledge
+from .managing import Managing
 from .measuring import Measuring
 from .observation import Observation
 from .recent import RecentConversations
@@ -35,12 +38,19 @@ if TYPE_CHECKING:
     from ullage.stores import SessionRecord, Store
 
     from .exchange import Exchange
+    from .identity import Kinship
     from .knowledge import Sources
+    from .managing import Managed
 
 _log = logging.getLogger("ullage.engine")
 
 _RECALLED = 500
 _PROJECT_HEADER = "x-ullage-project"
+_UNREADABLE = RequestError(
+    "the request cannot be read, so no plan can be made of it",
+    code="unreadable_request",
+    hint="Send it with the header x-ullage-mode: observe to have it passed on as it is.",
+)
 
 
 class Reader:
@@ -62,10 +72,14 @@ class Reader:
             overrides=settings.models.overrides,
             enabled=policy.enabled,
             estimator=settings.calibration.estimator,
+            growth_estimator=growth_estimator(settings),
             window=policy.bounds.window,
         )
         self._anchoring = Anchoring(self._knowledge.pairs)
         self._warmth = Warmth()
+        self._managing = Managing(settings.planning, self._measuring)
+        # What was sent in each managed session, which is not what the client sends.
+        self._sent = Genealogy()
         self._foresight = Foresight(self._knowledge, policy, self._measuring)
         self._recorder = Recorder(store)
 
@@ -163,14 +177,76 @@ class Reader:
             return
         self._knowledge.note_models(provider_of(exchange.root), payload)
 
+    def depart(self, exchange: Exchange, body: bytes) -> tuple[Observation, Departure]:
+        """What is sent for a managed request. A fault of ours sends the client's own."""
+        observation = Observation(model=exchange.endpoint.model, stream=bool(exchange.endpoint.stream))
+        try:
+            return observation, self._depart(observation, exchange, body)
+        except Exception:  # noqa: BLE001 - as above
+            _tell_fault(exchange)
+            return observation, Departure(body=body, status="fallback", session=observation.session)
+
+    def _depart(self, observation: Observation, exchange: Exchange, body: bytes) -> Departure:
+        conversation = self._parse(exchange, body)
+        self._identify(observation, exchange, conversation)
+        if conversation is None:
+            observation.unparsed = True
+            return Departure(body=body, refusal=_UNREADABLE)
+        self._describe(observation, conversation)
+        if observation.caller.kind not in CONVERSATION or not self._settings.enabled:
+            self._read_conversation(observation, exchange, conversation)
+            return Departure(body=body, session=observation.session)
+        self._place(observation, conversation)
+        active = self._weigh(observation, exchange, conversation)
+        self._expect(observation, exchange, observation.kinship)
+        observation.sight = self._foresight.look_ahead(observation, exchange, conversation, active)
+        managed = self._managing.manage(observation, conversation, active)
+        observation.plan = managed.report
+        self._note_sent(observation, exchange, managed.conversation, active)
+        return self._departure(observation, body, managed)
+
+    def _note_sent(self, observation: Observation, exchange: Exchange, sent: Conversation, active: Meter) -> None:
+        """What is sent is what its usage will be held against: it is weighed, and expected of, in place of the client's own."""
+        hashes = self._measuring.canonical_hashes(sent)
+        self._weigh(observation, exchange, sent)
+        self._expect(observation, exchange, self._sent.place_named(observation.session, hashes))
+        if observation.sight is not None:
+            estimated = self._measuring.weigh(sent, active).total
+            observation.sight = replace(observation.sight, estimated=estimated)
+        self._forecast(observation, exchange, sent)
+
+    def _departure(self, observation: Observation, body: bytes, managed: Managed) -> Departure:
+        sight = observation.sight
+        return Departure(
+            body=managed.conversation.body if managed.changed else body,
+            plain=managed.changed,
+            status=managed.status,
+            session=observation.session,
+            target=sight.awareness.profile.key if sight is not None else "",
+            estimate=_expected_prompt(observation),
+            why=managed.why,
+        )
+
     def _read_request(self, observation: Observation, exchange: Exchange, body: bytes | None) -> None:
         conversation = self._parse(exchange, body) if body is not None else None
         observation.unparsed = body is not None and conversation is None
+        self._identify(observation, exchange, conversation)
+        if conversation is not None:
+            self._describe(observation, conversation)
+            self._read_conversation(observation, exchange, conversation)
+
+    def _identify(self, observation: Observation, exchange: Exchange, conversation: Conversation | None) -> None:
+        """Who asks, in which session and project."""
         observation.caller = recognise(exchange.headers, exchange.endpoint.path, conversation)
         observation.session = _own_session(observation.caller)
         observation.project = _named_project(exchange)
-        if conversation is not None:
-            self._read_conversation(observation, exchange, conversation)
+
+    def _describe(self, observation: Observation, conversation: Conversation) -> None:
+        observation.model = conversation.model
+        observation.stream = conversation.stream
+        observation.messages = len(conversation.messages)
+        if observation.project is None:
+            observation.project = find_project(conversation, observation.caller.client)
 
     def _parse(self, exchange: Exchange, body: bytes) -> Conversation | None:
         endpoint = exchange.endpoint
@@ -190,11 +266,6 @@ class Reader:
         return conversation
 
     def _read_conversation(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
-        observation.model = conversation.model
-        observation.stream = conversation.stream
-        observation.messages = len(conversation.messages)
-        if observation.project is None:
-            observation.project = find_project(conversation, observation.caller.client)
         if observation.caller.kind in CONVERSATION:
             self._place(observation, conversation)
         if self._settings.enabled and exchange.endpoint.purpose == "generate":
@@ -217,20 +288,38 @@ class Reader:
 
     def _look_ahead(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
         """What the request weighs, and what is to be expected of its answer's usage."""
+        active = self._weigh(observation, exchange, conversation)
+        self._expect(observation, exchange, observation.kinship)
+        observation.sight = self._foresight.look_ahead(observation, exchange, conversation, active)
+        self._forecast(observation, exchange, conversation)
+
+    def _weigh(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> Meter:
+        """Measures a request; the meter that limits are drawn in."""
         meter = observation.meter = self._meter(exchange, conversation.model, observation.caller)
         active = self._foresight.active_meter(meter)
-        measures = observation.measures = self._measuring.measure(conversation, meter, active)
-        observation.options = read_options(conversation)
-        if observation.kinship is not None:
-            observation.outlook = self._anchoring.look_ahead(meter, measures, observation.kinship, exchange.created_ms)
+        observation.measures = self._measuring.measure(conversation, meter, active)
         observation.weights = self._measuring.weigh(conversation, meter)
-        sight = observation.sight = self._foresight.look_ahead(observation, exchange, conversation, active)
+        observation.options = read_options(conversation)
+        return active
+
+    def _expect(self, observation: Observation, exchange: Exchange, kinship: Kinship | None) -> None:
+        """What its prompt should be, if it goes on from a call that is known."""
+        if kinship is not None:
+            assert observation.meter is not None and observation.measures is not None, "it has been weighed"
+            observation.outlook = self._anchoring.look_ahead(
+                observation.meter, observation.measures, kinship, exchange.created_ms
+            )
+
+    def _forecast(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
+        """What its provider should read from cache."""
+        sight = observation.sight
+        assert observation.meter is not None and observation.measures is not None and observation.weights is not None
         observation.forecast = self._warmth.look_ahead(
             observation.session,
-            meter,
+            observation.meter,
             conversation,
             hashes=self._measuring.canonical_hashes(conversation),
-            measures=measures,
+            measures=observation.measures,
             weights=observation.weights,
             now_ms=exchange.created_ms,
             minimum_tokens=sight.awareness.profile.cache_minimum_tokens if sight is not None else None,
@@ -267,6 +356,13 @@ class Reader:
             _tell_fault(exchange)
             return None
         return replace(breakdown, source=f"call:{exchange.id}", session=observation.session or None)
+
+
+def _expected_prompt(observation: Observation) -> int | None:
+    """The tokens of the prompt: from the session's last usage if it goes on from there, else by our own weight."""
+    if observation.outlook is not None and observation.outlook.expectation is not None:
+        return observation.outlook.expectation.tokens
+    return observation.weights.total if observation.weights is not None else None
 
 
 def _tell_fault(exchange: Exchange) -> None:

@@ -185,6 +185,7 @@ def _call_record(
         estimated_input_tokens=estimate_of(breakdown) if breakdown is not None else None,
         expected=_plain_expectation(observation.outlook),
         awareness=report_sight(observation.sight) if observation.sight is not None else None,
+        plan=observation.plan,
         usage=_plain_usage(usage),
         breakdown=report(breakdown) if breakdown is not None else None,
         prefix_messages=observation.kinship.shared if observation.kinship is not None else None,

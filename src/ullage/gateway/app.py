@@ -14,7 +14,7 @@ from ullage.core.errors import RequestError, UllageError, UpstreamError
 from .body import RequestBody
 from .errors import error_body
 from .fallbacks import is_about_the_model, may_be_replaced, own_answer
-from .headers import request_headers
+from .headers import TRACE_HEADER, request_headers, told_headers, without_encoding
 from .relay import ClientLeft, Leaving, Send, relay
 from .routes import find_endpoint
 
@@ -104,9 +104,13 @@ class Gateway:
             id=request_id, endpoint=endpoint, headers=named, body=body, root=self._upstreams[endpoint.dialect]
         )
         url = self._upstreams[endpoint.dialect] + endpoint.path + ("?" + query if query else "")
+        outgoing = Outgoing(scope["method"], url, headers, body)
         try:
             with Leaving(scope["ullage.connection"]):
-                await self._exchange(Outgoing(scope["method"], url, headers, body), endpoint, exchange, send)
+                if exchange.managed:
+                    await self._managed(outgoing, endpoint, exchange, send)
+                else:
+                    await self._exchange(outgoing, endpoint, exchange, send, told=[])
         except ClientLeft:
             exchange.ended("left")
         except asyncio.CancelledError:
@@ -119,8 +123,23 @@ class Gateway:
         finally:
             self._engine.finish(exchange)
 
-    async def _exchange(self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange, send: Send) -> None:
-        extra = [(b"x-ullage-request", exchange.id.encode())]
+    async def _managed(self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange, send: Send) -> None:
+        """Sends what the plan made of the request."""
+        departure = await self._engine.depart(exchange)
+        told = told_headers(departure, trace=exchange.headers.get(TRACE_HEADER) == "1")
+        if departure.refusal is not None:
+            exchange.ended("answered")
+            await _refuse(send, endpoint, departure.refusal, exchange.id, told=told)
+            return
+        headers = without_encoding(outgoing.headers) if departure.plain else outgoing.headers
+        await self._exchange(
+            outgoing._replace(headers=headers, body=departure.body), endpoint, exchange, send, told=told
+        )
+
+    async def _exchange(
+        self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange, send: Send, *, told: Headers
+    ) -> None:
+        extra = [(b"x-ullage-request", exchange.id.encode()), *told]
         begun = b""
         try:
             response = await self._upstream.open(
@@ -189,10 +208,16 @@ async def _turn_away(
 
 
 async def _refuse(
-    send: Send, endpoint: Endpoint | None, error: UllageError, request_id: str, *, close: bool = False
+    send: Send,
+    endpoint: Endpoint | None,
+    error: UllageError,
+    request_id: str,
+    *,
+    close: bool = False,
+    told: Headers = (),
 ) -> None:
     status = _STATUS.get(error.code, 502 if isinstance(error, UpstreamError) else 400)
-    extra = [(b"x-ullage-request", request_id.encode())]
+    extra = [(b"x-ullage-request", request_id.encode()), *told]
     if close:
         extra.append((b"connection", b"close"))
     await _answer(send, status, error_body(endpoint.dialect if endpoint else None, status, error, request_id), extra)

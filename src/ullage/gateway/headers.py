@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ullage.core.wire import Dialect
+    from ullage.engine.departure import Departure
     from ullage.upstream import Headers
 
 _HOP_BY_HOP = frozenset(
@@ -26,6 +27,10 @@ _NOT_SENT_ON = _HOP_BY_HOP | {b"host", b"content-length", b"expect"}
 _PLAIN_CONNECTION = (b"keep-alive", b"close")
 _WITHOUT_BODY = (204, 304)
 _OURS = b"x-ullage-"
+TRACE_HEADER = "x-ullage-trace"
+"""A request that carries it with the value 1 is answered with the explanation of its plan."""
+
+_LONGEST_VALUE = 2_000
 
 # Headers that carry a key, and which of them each provider reads. A client that sets several keys at once must not show
 # one provider the key of another.
@@ -45,6 +50,29 @@ def request_headers(headers: Headers, dialect: Dialect) -> list[tuple[bytes, byt
     if named := _named_by_connection(headers):
         dropped |= named
     return [pair for pair in headers if pair[0] not in dropped and not pair[0].startswith(_OURS)]
+
+
+def without_encoding(headers: Headers) -> list[tuple[bytes, bytes]]:
+    """The headers of a body that is no longer compressed."""
+    return [pair for pair in headers if pair[0] != b"content-encoding"]
+
+
+def told_headers(departure: Departure, *, trace: bool) -> list[tuple[bytes, bytes]]:
+    """What the client is told of a request that was looked at before it was sent (interface, section 2)."""
+    told = {
+        b"x-ullage-session": departure.session,
+        b"x-ullage-target": departure.target,
+        b"x-ullage-attempts": "0" if departure.refusal is not None else "1",
+        b"x-ullage-input-estimate": "" if departure.estimate is None else str(departure.estimate),
+        b"x-ullage-plan": departure.status or "",
+        b"x-ullage-why": departure.why if trace else "",
+    }
+    return [(name, _header_value(text)) for name, text in told.items() if text]
+
+
+def _header_value(text: str) -> bytes:
+    """ASCII that no header can be broken with: ids and names of models come from clients."""
+    return "".join(sign if " " <= sign <= "~" else "?" for sign in text[:_LONGEST_VALUE]).encode()
 
 
 def answer_headers(headers: Headers, status: int = 200) -> list[tuple[bytes, bytes]]:

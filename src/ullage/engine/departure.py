@@ -1,0 +1,25 @@
+"""What leaves for the provider in place of a client's request, and what the client is told of it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ullage.core.errors import UllageError
+
+
+class Departure(Struct, frozen=True, kw_only=True):
+    """A request that was looked at before it is sent.
+
+    `body` is what is sent; with `plain` it is not encoded, whatever the client's was. `status` is the plan's (design, section
+    11), `None` for a request that is never planned. `target` is `provider/model`, `estimate` the tokens of the prompt as sent.
+    `why` explains the plan in a line of ASCII. A `refusal` is answered, and nothing is sent.
+    """
+
+    body: bytes
+    plain: bool = False
+    status: str | None = None
+    session: str = ""
+    target: str = ""
+    estimate: int | None = None
+    why: str = ""
+    refusal: UllageError | None = None

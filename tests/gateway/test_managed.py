@@ -1,0 +1,185 @@
+"""Managed mode over real sockets: what the provider gets, what the client is told, what is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from ullage.core.wire import DIALECTS, Dialect
+from ullage.daemon import Daemon
+from ullage.stores import CallRecord
+from ullage.testing import FakeProvider, make_request, make_tools, make_turns
+from ullage.testing.gateway import run_gateway
+
+WINDOW = 12_000
+SMALL: dict[str, Any] = {
+    "mode": "managed",
+    "models": {"refresh": False, "overrides": {"*": {"context_window": WINDOW, "max_output_tokens": 1_000}}},
+}
+KEYS: dict[Dialect, str] = {
+    "openai-chat": "messages",
+    "openai-responses": "input",
+    "anthropic": "messages",
+    "gemini": "contents",
+}
+
+
+def long_request(dialect: Dialect, turns: int = 60, *, stream: bool = False) -> Any:
+    return make_request(dialect, turns=make_turns(turns, 1_500), tools=make_tools(2), system="Be brief.", stream=stream)
+
+
+async def record(daemon: Daemon, request: str) -> CallRecord:
+    assert await asyncio.to_thread(daemon.engine.flush)
+    assert daemon.store.flush()
+    found = daemon.store.find_call(request)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_request_that_does_not_fit_is_sent_with_its_newest_turns(
+    dialect: Dialect, stream: bool, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    request = long_request(dialect, stream=stream)
+    theirs = json.loads(request.body)[KEYS[dialect]]
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        async with client.post(gateway.url + request.path, data=request.body, headers=request.headers) as response:
+            assert response.status == 200
+            await response.read()
+        call = await record(gateway, response.headers["x-ullage-request"])
+    sent = json.loads(fake.requests[0].body)
+    messages = sent[KEYS[dialect]]
+    assert 0 < len(messages) < len(theirs)
+    assert messages[-1] == theirs[-1]
+    assert all(message in theirs for message in messages)
+    assert {key: value for key, value in sent.items() if key != KEYS[dialect]} == {
+        key: value for key, value in json.loads(request.body).items() if key != KEYS[dialect]
+    }
+    assert response.headers["x-ullage-plan"] == "managed"
+    assert response.headers["x-ullage-attempts"] == "1"
+    assert response.headers["x-ullage-session"] == call.session
+    assert 0 < int(response.headers["x-ullage-input-estimate"]) < WINDOW
+    assert call.plan is not None
+    assert call.plan["status"] == "managed"
+    assert call.plan["messages"]["total"] == len(theirs)
+    assert call.plan["tokens"] <= call.plan["limit"] < WINDOW
+    if (dialect, stream) != ("openai-chat", True):  # where usage comes only if it is asked for
+        assert call.sample is not None and call.usage is not None
+        assert call.usage["input_fresh"] < WINDOW
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_request_that_fits_is_sent_byte_for_byte(
+    dialect: Dialect, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    request = long_request(dialect, turns=3)
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        async with client.post(gateway.url + request.path, data=request.body, headers=request.headers) as response:
+            assert response.headers["x-ullage-plan"] == "unchanged"
+    assert fake.requests[0].body == request.body
+
+
+async def test_a_compressed_request_is_sent_plain_once_it_was_changed(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    long, short = long_request("anthropic"), long_request("anthropic", turns=3)
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        for request in (long, short):
+            headers = {**request.headers, "content-encoding": "gzip"}
+            body = gzip.compress(request.body)
+            async with client.post(gateway.url + request.path, data=body, headers=headers) as response:
+                assert response.status == 200
+    changed, same = fake.requests
+    assert json.loads(changed.body)["model"]
+    assert "content-encoding" not in {name.decode().lower() for name, _ in changed.headers}
+    assert gzip.decompress(same.body) == short.body
+
+
+@pytest.mark.parametrize(
+    ("mode", "planned"), [("observe", False), ("managed", True), ("OBSERVE", False), ("what", True)]
+)
+async def test_a_header_chooses_the_mode_of_one_request(
+    mode: str, planned: bool, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    request = long_request("openai-chat")
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        headers = {**request.headers, "x-ullage-mode": mode}
+        async with client.post(gateway.url + request.path, data=request.body, headers=headers) as response:
+            assert ("x-ullage-plan" in response.headers) == planned
+    assert (fake.requests[0].body == request.body) != planned
+
+
+async def test_observing_stays_the_default(gateway: Daemon, fake: FakeProvider, client: aiohttp.ClientSession) -> None:
+    request = long_request("anthropic")
+    async with client.post(gateway.url + request.path, data=request.body, headers=request.headers) as response:
+        assert "x-ullage-plan" not in response.headers
+    assert fake.requests[0].body == request.body
+
+
+async def test_without_a_known_window_nothing_is_left_out(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    request = long_request("anthropic")
+    sections = {"mode": "managed", "models": {"refresh": False}}
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **sections) as gateway:
+        headers = {**request.headers, "x-ullage-trace": "1"}
+        async with client.post(gateway.url + request.path, data=request.body, headers=headers) as response:
+            assert response.headers["x-ullage-plan"] == "unchanged"
+            assert response.headers["x-ullage-why"] == "window_unknown"
+    assert fake.requests[0].body == request.body
+
+
+async def test_what_cannot_be_read_is_refused_in_the_clients_dialect(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        async with client.post(f"{gateway.url}/v1/messages", data=b"no json") as response:
+            assert response.status == 400
+            error = (await response.json())["error"]
+        call = await record(gateway, response.headers["x-ullage-request"])
+    assert error["code"] == "unreadable_request" and error["hint"]
+    assert not len(fake.requests)
+    assert call.outcome == "answered"
+
+
+async def test_a_fault_of_ours_sends_the_clients_own_request(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("a fault of ours")
+
+    request = long_request("anthropic")
+    monkeypatch.setattr("ullage.engine.managing.plan_live", fail)
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        async with client.post(gateway.url + request.path, data=request.body, headers=request.headers) as response:
+            assert (response.status, response.headers["x-ullage-plan"]) == (200, "fallback")
+        call = await record(gateway, response.headers["x-ullage-request"])
+    assert fake.requests[0].body == request.body
+    assert "accounting_failed" in call.warnings
+
+
+async def test_a_session_goes_on_from_what_was_sent(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """The client's history grows; what is sent does not, and its prompt is still expected rightly."""
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        calls = []
+        for turns in range(41, 60, 2):
+            request = long_request("openai-chat", turns=turns)
+            headers = {**request.headers, "x-ullage-session": "s"}
+            async with client.post(gateway.url + request.path, data=request.body, headers=headers) as response:
+                await response.read()
+            calls.append(await record(gateway, response.headers["x-ullage-request"]))
+        happened = {event.kind for event in gateway.store.events("s")}
+    assert {call.session for call in calls} == {"s"}
+    assert all(call.plan is not None and call.plan["tokens"] <= call.plan["limit"] for call in calls)
+    assert not happened & {"branch", "rewrite"}
+    prompts = [sum(call.usage[part] or 0 for part in ("input_fresh", "cache_read")) for call in calls if call.usage]
+    assert max(prompts) < WINDOW
