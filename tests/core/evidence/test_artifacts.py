@@ -19,7 +19,7 @@ from ullage.core.evidence.artifacts import (
     should_offload,
     to_bytes,
 )
-from ullage.core.evidence.excerpts import count_chars
+from ullage.core.tokens.estimators import utf16_units
 
 CAPS = ArtifactCaps()
 KEY = "ghp_" + "A" * 36
@@ -172,7 +172,7 @@ def test_a_quote_that_does_not_fit_is_left_out_whole() -> None:
     """Five characters of JSON for each: what the escape of a control character takes."""
     text = ("\x01" + "x" * 20) * 2_000
     reference = refer(text, ArtifactCaps(inline_chars=1_700, excerpt_chars=6_000))
-    assert count_chars(reference) <= 1_700
+    assert utf16_units(reference) <= 1_700
 
 
 def test_six_paths_are_shown_of_those_found() -> None:
@@ -192,7 +192,7 @@ def test_a_reference_is_never_longer_than_the_cap(piece: str, cap: int, name: st
     caps = ArtifactCaps(inline_chars=cap)
     reference = reference_text(make_artifact(text, call_id=name, tool=name), text, caps)
     reference.encode()
-    assert count_chars(reference) <= cap
+    assert utf16_units(reference) <= cap
 
 
 def test_a_lone_surrogate_is_kept_as_its_replacement() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.core.errors import CallError
-from ullage.core.evidence.excerpts import count_chars
 from ullage.core.evidence.lookup import MOST_LINES, Lines, check_query, find_matches, read_lines
+from ullage.core.tokens.estimators import utf16_units
 
 
 def found(text: str, query: str, most: int = 12, chars: int = 12_000) -> list[tuple[int, str]]:
@@ -67,11 +67,11 @@ def test_letters_that_grow_in_lower_case_do_not_shift_what_is_found() -> None:
 
 @given(st.text(max_size=400), st.text(min_size=2, max_size=5), st.integers(0, 900))
 def test_whatever_is_searched_the_answer_is_bounded(text: str, query: str, chars: int) -> None:
-    if not 2 <= count_chars(query.strip()) <= 200:
+    if not 2 <= utf16_units(query.strip()) <= 200:
         return
     result = find_matches(text, query, most=3, chars=chars)
     assert len(result.matches) <= min(3, result.total)
-    assert sum(count_chars(match.excerpt) for match in result.matches) <= chars
+    assert sum(utf16_units(match.excerpt) for match in result.matches) <= chars
     assert all(match.excerpt in text for match in result.matches)
 
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.core.evidence.excerpts import count_chars
 from ullage.core.evidence.outputs import (
     ERROR_LINE_CHARS,
     ERROR_LINES_COUNTED,
@@ -20,6 +19,7 @@ from ullage.core.evidence.outputs import (
     quote_end,
     quote_start,
 )
+from ullage.core.tokens.estimators import utf16_units
 
 KEY = "ghp_" + "A" * 36
 
@@ -98,7 +98,7 @@ def test_a_quote_begins_300_characters_before_its_word_and_has_at_most_800() -> 
 def test_quotes_stay_within_the_budget_together() -> None:
     text = "\n".join(f"{number:02} error " + "x" * 500 for number in range(10))
     found = find_error_lines(text, 2_600, str)
-    assert sum(map(count_chars, found.quotes)) == 2_600
+    assert sum(map(utf16_units, found.quotes)) == 2_600
     assert len(found.quotes) == 6
 
 
@@ -131,7 +131,7 @@ def test_no_cut_of_head_or_tail_lets_a_part_of_a_credential_through(shift: int) 
     text = "x" * (100 - shift) + " " + KEY + " " + "y" * 20_000 + " " + KEY + " " + "z" * (100 - shift)
     for quote in (quote_start(text, 100, redact), quote_end(text, 100, redact)):
         assert "ghp" not in quote and "AAA" not in quote
-        assert count_chars(quote) <= 100
+        assert utf16_units(quote) <= 100
 
 
 def test_head_and_tail_are_redacted_with_a_margin_and_no_more() -> None:
@@ -191,8 +191,8 @@ def test_hostile_outputs_are_read_in_one_go(text: str) -> None:
 @given(st.text(), st.integers(0, 100))
 def test_any_text_is_read(text: str, chars: int) -> None:
     found = find_error_lines(text, chars, str)
-    assert sum(map(count_chars, found.quotes)) <= chars
-    assert count_chars(quote_start(text, chars, str)) <= chars
-    assert count_chars(quote_end(text, chars, str)) <= chars
+    assert sum(map(utf16_units, found.quotes)) <= chars
+    assert utf16_units(quote_start(text, chars, str)) <= chars
+    assert utf16_units(quote_end(text, chars, str)) <= chars
     find_paths(text, str)
     is_binary(text)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
+from ullage.core.tokens.estimators import utf16_units
 from ullage.core.tokens.json_text import compact_json
 from ullage.core.tokens.surrogates import replace_lone_surrogates
 
-from .excerpts import count_chars, shorten
+from .excerpts import shorten
 from .outputs import ERROR_LINES_COUNTED, ErrorLines, find_error_lines, find_paths, is_binary, quote_end, quote_start
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def make_artifact(
         is_error=is_error,
         sha256=hashlib.sha256(data).hexdigest(),
         size_bytes=len(data),
-        chars=count_chars(text),
+        chars=utf16_units(text),
     )
 
 
@@ -140,11 +141,11 @@ def reference_text(artifact: Artifact, text: str, caps: ArtifactCaps, redact: Re
     ]
     closing = [_BINARY_HINT if binary else _TEXT_HINT, _LAST_LINE]
     hidden = artifact.chars
-    room = caps.inline_chars - count_chars("\n".join([*opening, _not_shown(hidden), *closing]))
+    room = caps.inline_chars - utf16_units("\n".join([*opening, _not_shown(hidden), *closing]))
     for line, shown in _quotes(text, errors.quotes, quoted, redact):
-        if count_chars(line) < room:
+        if utf16_units(line) < room:
             opening.append(line)
-            room -= count_chars(line) + 1
+            room -= utf16_units(line) + 1
             hidden -= shown
     return "\n".join([*opening, _not_shown(hidden), *closing])
 
@@ -163,7 +164,7 @@ def _quotes(text: str, errors: tuple[str, ...], chars: int, redact: Redact) -> I
         yield f"errors: {compact_json(errors)}", 0
     each = (chars - chars // 2 if errors else chars) // 2
     for name, quote in (("head", quote_start(text, each, redact)), ("tail", quote_end(text, each, redact))):
-        yield f"{name}: {compact_json(quote)}", count_chars(quote)
+        yield f"{name}: {compact_json(quote)}", utf16_units(quote)
 
 
 def _count(errors: ErrorLines) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from ullage.core.tokens.estimators import utf16_units
+
 ELLIPSIS = "…"
 
 LONGEST_CLUSTER = 256
@@ -36,18 +38,13 @@ _HANGUL = re.compile("[\u1100-\u11ff\ua960-\ua97c\uac00-\ud7a3]")
 _VIRAMA_CLASS = 9
 
 
-def count_chars(text: str) -> int:
-    """The length in UTF-16 code units."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
 def head(text: str, chars: int) -> str:
     """The longest beginning of at most so many characters."""
     end = min(len(text), max(chars, 0))
-    excess = count_chars(text[:end]) - max(chars, 0)
+    excess = utf16_units(text[:end]) - max(chars, 0)
     while excess > 0:  # each code point left out is one or two of them
         shorter = end - (excess + 1) // 2
-        excess -= count_chars(text[shorter:end])
+        excess -= utf16_units(text[shorter:end])
         end = shorter
     return text[: cut_before(text, end)]
 
@@ -55,17 +52,17 @@ def head(text: str, chars: int) -> str:
 def tail(text: str, chars: int) -> str:
     """The longest end of at most so many characters."""
     start = max(0, len(text) - max(chars, 0))
-    excess = count_chars(text[start:]) - max(chars, 0)
+    excess = utf16_units(text[start:]) - max(chars, 0)
     while excess > 0:
         later = start + (excess + 1) // 2
-        excess -= count_chars(text[start:later])
+        excess -= utf16_units(text[start:later])
         start = later
     return text[cut_behind(text, start) :]
 
 
 def shorten(text: str, chars: int) -> str:
     """The text, or a beginning of it with an ellipsis, in at most so many characters (at least one)."""
-    return text if count_chars(text) <= chars else head(text, chars - 1) + ELLIPSIS
+    return text if utf16_units(text) <= chars else head(text, chars - 1) + ELLIPSIS
 
 
 def cut_before(text: str, index: int) -> int:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ullage.core.errors import CallError
+from ullage.core.tokens.estimators import utf16_units
 
-from .excerpts import count_chars, cut_before, cut_behind, head, lower_in_place
+from .excerpts import cut_before, cut_behind, head, lower_in_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,9 +52,9 @@ def check_query(query: str) -> str:
     """The query without blanks around it. Raises `CallError` if it is too short or too long."""
     query = query.strip()
     fewest, most = QUERY_CHARS
-    if not fewest <= count_chars(query) <= most:
+    if not fewest <= utf16_units(query) <= most:
         raise CallError(
-            f"The query has {count_chars(query)} characters.",
+            f"The query has {utf16_units(query)} characters.",
             hint=f"Ask for {fewest} to {most} characters that stand in the text.",
             code="bad_query",
         )
@@ -75,7 +76,7 @@ def find_matches(text: str, query: str, *, most: int, chars: int) -> Found:
         if place + len(query) <= behind or len(matches) >= most:
             continue
         excerpt, behind = _around(text, place, place + len(query), behind)
-        chars -= count_chars(excerpt)
+        chars -= utf16_units(excerpt)
         if chars < 0:
             most = 0
             continue
@@ -102,8 +103,8 @@ def read_lines(text: str, first: int = 1, count: int = LINES, *, chars: int) -> 
         if shown and (chars <= 0 or fitting != line):
             break
         shown.append(fitting)
-        cut = count_chars(line) - count_chars(fitting)
-        chars = 0 if cut else chars - count_chars(line) - 1
+        cut = utf16_units(line) - utf16_units(fitting)
+        chars = 0 if cut else chars - utf16_units(line) - 1
     return Lines(first=first, lines=tuple(shown), total=len(lines), cut_chars=cut)
 
 

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from .excerpts import count_chars, cut_before, cut_behind, head, lower_in_place, tail
+from ullage.core.tokens.estimators import utf16_units
+
+from .excerpts import cut_before, cut_behind, head, lower_in_place, tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +85,7 @@ def find_error_lines(text: str, chars: int, redact: Redact) -> ErrorLines:
         quote = head(_quote_line(text, start, end, word, redact), chars)
         if quote and quote not in quotes:
             quotes[quote] = None
-            chars -= count_chars(quote)
+            chars -= utf16_units(quote)
     return ErrorLines(total, tuple(quotes))
 
 
@@ -134,6 +136,6 @@ def _quote_line(text: str, start: int, end: int, word: int, redact: Redact) -> s
 def _path_in(word: str) -> str | None:
     """The path in a word: `src/a.py` of `src/a.py:10:`. Without a folder or an ending it could be anything."""
     path = word.partition(":")[0]
-    if "/" not in path or not _FILE_NAME.search(path) or count_chars(path) > PATH_CHARS:
+    if "/" not in path or not _FILE_NAME.search(path) or utf16_units(path) > PATH_CHARS:
         return None
     return path

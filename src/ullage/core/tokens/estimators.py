@@ -84,6 +84,4 @@ def get_estimator(name: str) -> Estimator:
 
 def utf16_units(text: str) -> int:
     """UTF-16 code units of the text: one more than its characters for each one outside the basic plane."""
-    if text.isascii():
-        return len(text)
-    return len(text) + sum(1 for character in text if character > "\uffff")
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
