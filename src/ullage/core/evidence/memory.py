@@ -1,0 +1,144 @@
+"""Durable memory: claims that the user noted, offered to requests that they bear on (planner specification, section 15)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+from ullage.core.errors import CallError, InputError
+
+from .changes import (
+    Change,
+    Owner,
+    Stamp,
+    active_of,
+    add,
+    check_class,
+    check_owner,
+    clean_text,
+    end,
+    find_duplicate,
+    need_active,
+)
+from .keys import base_subject, derive_key, find_polarity, normalise_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .mutations import Item, Kept
+    from .ranking import Ranked
+
+
+class MemoryLimits(Struct, frozen=True, kw_only=True):
+    """The most that one claim may have in characters (UTF-16 units), and that one request gets: claims, and their tokens."""
+
+    chars: int = 2_000
+    results: int = 12
+    tokens: int = 8_000
+
+
+class NewMemory(Struct, frozen=True, kw_only=True):
+    """A claim that is to be remembered. Without a `key` it gets one from what it says, if that can be told."""
+
+    claim: str
+    owner: Owner
+    key: str | None = None
+    classification: str = "normal"
+    source_ids: tuple[str, ...] = ()
+    supersedes: str | None = None
+
+
+def add_memory(kept: Kept, new: NewMemory, stamp: Stamp, *, limits: MemoryLimits) -> Change:
+    """Remembers a claim, in the place of another one if `supersedes` names it. What its owner remembers already changes nothing.
+
+    Raises `CallError` for what cannot be remembered at all; `InputError` for a claim that contradicts an active one of its owner,
+    and for a superseded one that is none or no longer active.
+    """
+    claim = clean_text(new.claim, "claim", limits.chars)
+    check_owner(new.owner)
+    check_class(new.classification)
+    if new.owner.scope == "branch":
+        raise CallError(
+            "A claim is for a session or a project, not for a branch.",
+            hint="Say --scope session, or pin the text: `ullage pin add --scope branch`.",
+            code="bad_scope",
+        )
+    key = derive_key(claim) if new.key is None else _given_key(new.key)
+    superseded = need_active(kept, new.supersedes, "memory") if new.supersedes is not None else None
+    duplicate = find_duplicate(kept, "memory", new.owner, claim)
+    if duplicate is not None and duplicate is not superseded:
+        return Change(duplicate, None)
+    others = [item for item in active_of(kept, "memory", new.owner) if item is not superseded]
+    _check_conflict(others, claim, key)
+    return add(
+        "memory",
+        new.owner,
+        stamp,
+        {
+            "text": claim,
+            "key": key,
+            "classification": new.classification,
+            "source_ids": new.source_ids,
+            "supersedes": new.supersedes,
+        },
+    )
+
+
+def end_memory(
+    kept: Kept, memory_id: str, state: Literal["invalid", "expired"], stamp: Stamp, *, reason: str | None = None
+) -> Change:
+    """Says that a claim was wrong, or holds no longer. Raises `InputError` for one that is none or no longer active."""
+    return end(need_active(kept, memory_id, "memory"), state, reason, stamp)
+
+
+def find_conflict(others: Iterable[Item], claim: str, key: str | None) -> Item | None:
+    """The one among the active memories of its owner that a claim contradicts: it has the same key, or says the opposite of the
+    same subject (planner specification, section 15.2)."""
+    subject, polarity = base_subject(claim), find_polarity(claim)
+
+    def contradicts(item: Item) -> bool:
+        if key is not None and item.key == key:
+            return True
+        opposite = find_polarity(item.text)
+        return None not in (subject, polarity, opposite) and polarity != opposite and base_subject(item.text) == subject
+
+    return next((item for item in others if contradicts(item)), None)
+
+
+def report_memory(ranked: Ranked, tokens: int) -> dict[str, Any]:
+    """A memory as a manifest tells of it (planner specification, section 25.1): never its claim."""
+    item = ranked.item
+    return {
+        "id": item.id,
+        "scope": item.scope,
+        "key": item.key,
+        "session": item.session,
+        "mutation": item.mutation,
+        "source_ids": list(item.source_ids),
+        "supersedes": item.supersedes,
+        "classification": item.classification,
+        "tokens": tokens,
+        "score": ranked.score,
+        "reason": ranked.reason,
+    }
+
+
+def _given_key(text: str) -> str:
+    key = normalise_key(text)
+    if key is None:
+        raise CallError(
+            f"The key {text[:100]!r} has no letter or digit.", hint="Name what it is about.", code="bad_key"
+        )
+    return key
+
+
+def _check_conflict(others: list[Item], claim: str, key: str | None) -> None:
+    conflict = find_conflict(others, claim, key)
+    if conflict is not None:
+        why = f"has the key {key}, too" if key is not None and conflict.key == key else "says the opposite"
+        raise InputError(
+            f"{conflict.id} {why}.",
+            hint=f"Supersede it (--supersedes {conflict.id}), or end it: `ullage memory invalidate {conflict.id}`.",
+            code="conflict",
+        )
