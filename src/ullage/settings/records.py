@@ -173,6 +173,14 @@ class ArtifactSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = 6_000
 
 
+class MemorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What you pin, and what you note to be remembered (planner specification, sections 14 and 15)."""
+
+    pin_chars: Annotated[int, Meta(ge=1, le=20_000, description="Most characters of one pin.")] = 4_000
+    claim_chars: Annotated[int, Meta(ge=1, le=20_000, description="Most characters of one remembered claim.")] = 2_000
+    max_results: Annotated[int, Meta(ge=0, le=100, description="Most remembered claims that one request gets.")] = 12
+
+
 class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where records are kept and for how long."""
 
@@ -215,4 +223,5 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     calibration: CalibrationSettings = field(default_factory=CalibrationSettings)
     planning: PlanningSettings = field(default_factory=PlanningSettings)
     artifacts: ArtifactSettings = field(default_factory=ArtifactSettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
     store: StoreSettings = field(default_factory=StoreSettings)
