@@ -1,0 +1,87 @@
+"""Pins and memory in a store: what is kept now, how a change is written, and how both are told to other programs."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ullage.core.errors import StoreError
+from ullage.core.evidence.changes import Stamp
+from ullage.core.evidence.mutations import Kept, replay
+
+from .report import iso_time
+
+if TYPE_CHECKING:
+    from ullage.core.evidence.changes import Change
+    from ullage.core.evidence.mutations import Item, Kind
+
+    from .base import Reader, Store
+
+_ID_BYTES = 8
+
+
+class Keeper:
+    """Tells what is kept, and reads the log again only when it has grown. Safe to use from any thread.
+
+    Several processes may add to one log: each sees what the others wrote at its next question.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._lock = threading.Lock()
+        self._version = 0
+        self.last = Kept()
+        """What was found at the last question: better than nothing where the next one fails."""
+
+    def kept(self) -> Kept:
+        """All pins and memories there are now; some 10 µs if nothing is new. Raises `StoreError`."""
+        with self._lock:
+            version = self._reader.mutation_version()
+            if version != self._version:
+                self.last = replay(self._reader.mutations())
+                self._version = version
+            return self.last
+
+
+def make_stamp(kind: Kind, now_ms: int) -> Stamp:
+    """New ids for a change that is made now."""
+    return Stamp(
+        mutation=f"mut_{secrets.token_hex(_ID_BYTES)}", item=f"{kind[:3]}_{secrets.token_hex(_ID_BYTES)}", now_ms=now_ms
+    )
+
+
+def write_change(store: Store, change: Change) -> Item:
+    """Writes a change and waits until it is durable; the item as it is then. Raises `StoreError` if it cannot be written now."""
+    if change.mutation is not None:
+        store.put_mutation(change.mutation)
+        if not store.flush():
+            raise StoreError(
+                f"It is not known whether {change.item.id} was written.",
+                hint=" ".join(store.problems()) or "Look at the list before you try again.",
+                code="indeterminate",
+            )
+    return change.item
+
+
+def report_item(item: Item) -> dict[str, Any]:
+    """A pin or a memory as programs get it, its text included: for whoever may read the store, never for a manifest."""
+    return {
+        "id": item.id,
+        "kind": item.kind,
+        "state": item.state,
+        "scope": item.scope,
+        "session": item.session,
+        "branch": item.branch,
+        "project": item.project,
+        "text": item.text,
+        "key": item.key,
+        "classification": item.classification,
+        "source_ids": list(item.source_ids),
+        "source_file": item.source_file,
+        "supersedes": item.supersedes,
+        "superseded_by": item.superseded_by,
+        "reason": item.reason,
+        "created_at": iso_time(item.created_ms),
+        "mutation": item.mutation,
+    }
