@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ullage.core.evidence.scopes import name_branch, name_place
 from ullage.engine.identity import Genealogy, Origin, tip_of
 
 
@@ -89,6 +90,12 @@ def test_a_session_goes_on_after_a_restart(genealogy: Genealogy) -> None:
     same = genealogy.place_unnamed((1, 2, 3, 4), "b")
     assert (other.session, other.relation) == ("a", "new")
     assert (same.session, same.relation, same.shared) == ("old", "extends", 3)
+
+
+def test_a_tip_names_the_branch_that_a_pin_is_for() -> None:
+    tip = tip_of((1, 2, 3))
+    assert tip is not None
+    assert name_place(tip.depth - 1, tip.last) == name_branch((1, 2, 3))
 
 
 def test_an_empty_message_list_has_no_tip() -> None:

@@ -50,11 +50,15 @@ class _Line(Struct):
 
 
 class Tip(Struct, frozen=True, kw_only=True):
-    """The end of a session's chain as it is kept over a restart: its first message, its length, and one hash of all."""
+    """The end of a session's chain as it is kept over a restart: its first message, its length, and one hash of all.
+
+    `last` is the hash of the last message, by which a branch is named; empty in records that are older than branches are.
+    """
 
     head: str
     depth: int
     chain: str
+    last: str = ""
 
 
 _NOWHERE = Origin()
@@ -64,7 +68,7 @@ def tip_of(hashes: tuple[int, ...], origin: Origin = _NOWHERE) -> Tip | None:
     """The tip of a message list; `None` for an empty one."""
     if not hashes:
         return None
-    return Tip(head=_head(hashes, origin), depth=len(hashes), chain=chain_digest(hashes))
+    return Tip(head=_head(hashes, origin), depth=len(hashes), chain=chain_digest(hashes), last=f"{hashes[-1]:032x}")
 
 
 def _head(hashes: tuple[int, ...], origin: Origin) -> str:
