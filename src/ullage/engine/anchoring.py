@@ -19,14 +19,14 @@ from ullage.core.calibration import (
     Key,
     Pair,
     addition_after,
+    convert_growth,
     expect,
     pair_of,
     start_growth,
     take_pairs,
 )
 from ullage.core.content import Usage
-
-from .measuring import weight_of
+from ullage.core.planning import Anchored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,17 +86,9 @@ class Anchoring:
 
     def look_ahead(self, meter: Meter, measures: Measures, kinship: Kinship, sent_ms: int = 0) -> Outlook:
         """What the call will be said to have sent, if it goes on from one that is known. `sent_ms` is when it is sent."""
-        key = Key(
-            method=METHOD,
-            provider=meter.provider or "",
-            model=meter.model or "",
-            estimator=meter.estimator,
-            client=meter.client or "",
-        )
-        fixed_tokens = sum(map(weight_of, (*measures.system, *measures.tools)))
-        anchor = self._anchors.get(kinship.session)
-        if anchor is not None and anchor.key != key:
-            anchor = None
+        key = _key(meter)
+        fixed_tokens = sum(measure.weight for measure in (*measures.system, *measures.tools))
+        anchor = self._anchor(kinship.session, key)
         outlook = Outlook(
             key=key,
             messages=len(measures.messages),
@@ -106,15 +98,34 @@ class Anchoring:
             anchor=anchor,
         )
         if anchor is None or kinship.shared < anchor.messages:
-            return replace(outlook, local_tokens=fixed_tokens + sum(map(weight_of, measures.messages)))
+            return replace(outlook, local_tokens=fixed_tokens + sum(measure.weight for measure in measures.messages))
         added = measures.messages[anchor.messages :]
         addition = _addition(anchor, outlook, added)
         return replace(
             outlook,
-            local_tokens=anchor.local_tokens + fixed_tokens - anchor.fixed_tokens + sum(map(weight_of, added)),
+            local_tokens=anchor.local_tokens
+            + fixed_tokens
+            - anchor.fixed_tokens
+            + sum(measure.weight for measure in added),
             addition=addition,
             expectation=expect(outlook.state, addition),
         )
+
+    def line(self, session: str, meter: Meter) -> Anchored | None:
+        """What the session's anchor and the law of growth make of local tokens; `None` without an anchor."""
+        key = _key(meter)
+        anchor = self._anchor(session, key)
+        if anchor is None:
+            return None
+        state = self._state(key, meter)
+        conversion = convert_growth(
+            state.law, anchor_prompt=anchor.usage.prompt or 0, anchor_tokens=anchor.local_tokens
+        )
+        return Anchored(conversion=conversion, pairs=len(state.pairs))
+
+    def _anchor(self, session: str, key: Key) -> Anchor | None:
+        anchor = self._anchors.get(session)
+        return anchor if anchor is not None and anchor.key == key else None
 
     def settle(self, session: str, outlook: Outlook, usage: Usage | None) -> Pair | None:
         """Learns from what the provider reported, and takes it as the session's anchor; the pair, if it is a sample."""
@@ -160,6 +171,16 @@ class Anchoring:
                 known = take_pairs(known, kept)
             self._keep_state(key, known)
         return known
+
+
+def _key(meter: Meter) -> Key:
+    return Key(
+        method=METHOD,
+        provider=meter.provider or "",
+        model=meter.model or "",
+        estimator=meter.estimator,
+        client=meter.client or "",
+    )
 
 
 def _addition(anchor: Anchor, outlook: Outlook, added: Sequence[Measure]) -> Addition:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from ullage.core.accounting import make_meter
-from ullage.core.calibration import convert_growth, refuse
-from ullage.core.planning import Anchored, Awareness, become_aware, report_awareness
+from ullage.core.calibration import refuse
+from ullage.core.planning import Awareness, become_aware, report_awareness
 from ullage.stores import SampleRecord
 
 from .facts import TwoGenerations
@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from ullage.core.accounting import Meter
     from ullage.core.calibration import Pair
     from ullage.core.content import Answer, Usage
-    from ullage.core.planning import Policy
+    from ullage.core.planning import Anchored, Policy
     from ullage.core.profiles import ModelProfile
-    from ullage.core.wire import Conversation
 
-    from .anchoring import Outlook
     from .exchange import Exchange
     from .knowledge import Knowledge
-    from .measuring import Measuring
     from .observation import Observation
 
 # Answers remembered, so that one that comes again makes no second sample.
@@ -45,11 +42,10 @@ class Sight(Struct, frozen=True, kw_only=True):
 class Foresight:
     """Draws limits for calls and learns from their usage. Used by one thread only."""
 
-    def __init__(self, knowledge: Knowledge, policy: Policy, measuring: Measuring) -> None:
+    def __init__(self, knowledge: Knowledge, policy: Policy) -> None:
         self.switches = Switches()
         self._knowledge = knowledge
         self._policy = policy
-        self._measuring = measuring
         self._counted: TwoGenerations[str, bool] = TwoGenerations(_ANSWERS)
 
     def active_meter(self, meter: Meter) -> Meter:
@@ -66,9 +62,10 @@ class Foresight:
         )
 
     def look_ahead(
-        self, observation: Observation, exchange: Exchange, conversation: Conversation, active: Meter
+        self, observation: Observation, exchange: Exchange, *, estimated: int, active: Meter, anchored: Anchored | None
     ) -> Sight | None:
-        """What holds for a call, in tokens of the `active` meter; `None` for one that names no model."""
+        """What holds for a call, in tokens of the `active` meter; `None` for one that names no model. `estimated` is what that
+        makes of the request, `anchored` what the session's last usage says."""
         meter, now_ms = observation.meter, exchange.created_ms
         if meter is None or not meter.model:
             return None
@@ -80,12 +77,12 @@ class Foresight:
             self._policy,
             estimator=active.estimator,
             now_ms=now_ms,
-            anchored=_anchored(observation.outlook),
+            anchored=anchored,
         )
         return Sight(
             awareness=awareness,
             estimator=active.estimator,
-            estimated=self._measuring.weigh(conversation, active).total,
+            estimated=estimated,
             switch=self._switch(observation, profile.key),
         )
 
@@ -144,16 +141,6 @@ def report_sight(sight: Sight) -> dict[str, Any]:
     """The `awareness` of a call's record."""
     switch = structs.asdict(sight.switch) if sight.switch is not None else None
     return report_awareness(sight.awareness, switch=switch)
-
-
-def _anchored(outlook: Outlook | None) -> Anchored | None:
-    if outlook is None or outlook.anchor is None:
-        return None
-    anchor = outlook.anchor
-    conversion = convert_growth(
-        outlook.state.law, anchor_prompt=anchor.usage.prompt or 0, anchor_tokens=anchor.local_tokens
-    )
-    return Anchored(conversion=conversion, pairs=len(outlook.state.pairs))
 
 
 def _sample_record(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from ullage.core.planning import Caps, PlanInput, plan_live
 from ullage.core.planning.assembling import render_plan, resolve_caps
 from ullage.core.planning.manifest import report_plan
 from ullage.core.wire import Conversation, parse_request
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ullage.core.accounting import Meter
     from ullage.core.planning import Plan
     from ullage.settings.records import PlanningSettings
@@ -24,17 +24,45 @@ UNCHANGED = "unchanged"
 _UNKNOWN_WINDOW = "window_unknown"
 
 
-class Managed(Struct, frozen=True, kw_only=True):
-    """What came of a request: the conversation that is sent, which is the client's own unless it is `changed`.
+class Managed:
+    """What came of a request. `body` is what is sent in place of the client's own, `None` for that itself. `estimate` are the
+    provider's tokens of the prompt as sent, `why` is the plan in a line.
 
-    `report` is the plan's part of the manifest, `why` the same in a line.
+    The rest is made when it is asked for, once the request is on its way.
     """
 
-    conversation: Conversation
-    changed: bool
-    status: str
-    report: dict[str, Any]
-    why: str = ""
+    __slots__ = ("_conversation", "_given", "_plan", "_timings_ms", "body", "estimate", "status", "why")
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        *,
+        given: PlanInput | None = None,
+        plan: Plan | None = None,
+        body: bytes | None = None,
+        timings_ms: Mapping[str, float] | None = None,
+    ) -> None:
+        self._conversation = conversation
+        self._given = given
+        self._plan = plan
+        self._timings_ms = timings_ms or {}
+        self.body = body
+        self.status = plan.status if plan is not None else UNCHANGED
+        self.why = _in_a_line(plan) if plan is not None else _UNKNOWN_WINDOW
+        self.estimate = _provider_tokens(plan, given) if plan is not None and given is not None else None
+
+    def conversation(self) -> Conversation:
+        """What was sent."""
+        if self.body is None:
+            return self._conversation
+        client = self._conversation
+        return parse_request(self.body, client.dialect, path_model=client.model, path_stream=client.stream)
+
+    def report(self) -> dict[str, Any]:
+        """The plan's part of the manifest."""
+        if self._plan is None or self._given is None:
+            return {"status": UNCHANGED, "error": None, "warnings": [_UNKNOWN_WINDOW]}
+        return report_plan(self._plan, self._given, timings_ms=self._timings_ms)
 
 
 class Managing:
@@ -57,21 +85,12 @@ class Managing:
         started = time.perf_counter()
         given = self._input(observation, conversation, active)
         if given is None:
-            report = {"status": UNCHANGED, "error": None, "warnings": [_UNKNOWN_WINDOW]}
-            return Managed(
-                conversation=conversation, changed=False, status=UNCHANGED, report=report, why=_UNKNOWN_WINDOW
-            )
+            return Managed(conversation)
         made = plan_live(given)
         planned = time.perf_counter()
-        sent = _render(conversation, made)
-        timings = {"plan": _ms(started, planned), "render": _ms(planned, time.perf_counter())}
-        return Managed(
-            conversation=sent,
-            changed=sent is not conversation,
-            status=made.status,
-            report=report_plan(made, given, timings_ms=timings),
-            why=_in_a_line(made),
-        )
+        body = _render(conversation, made)
+        timings_ms = {"plan": _ms(started, planned), "render": _ms(planned, time.perf_counter())}
+        return Managed(conversation, given=given, plan=made, body=body, timings_ms=timings_ms)
 
     def _input(self, observation: Observation, conversation: Conversation, active: Meter) -> PlanInput | None:
         awareness = observation.sight.awareness if observation.sight is not None else None
@@ -89,12 +108,16 @@ class Managing:
         )
 
 
-def _render(conversation: Conversation, made: Plan) -> Conversation:
-    """The conversation that a plan sends; the client's own where all of it is sent and nothing else."""
+def _render(conversation: Conversation, made: Plan) -> bytes | None:
+    """The body that a plan sends; `None` where that is all of the client's own and nothing else."""
     if not made.dropped and not made.supplements and not made.replaced:
-        return conversation
-    body = render_plan(conversation, made)
-    return parse_request(body, conversation.dialect, path_model=conversation.model, path_stream=conversation.stream)
+        return None
+    return render_plan(conversation, made)
+
+
+def _provider_tokens(made: Plan, given: PlanInput) -> int:
+    """What the plan's tokens are in those of the provider, by what was learned of it."""
+    return max(0, round(given.budget.offset + given.budget.ratio * made.tokens))
 
 
 def _in_a_line(made: Plan) -> str:

@@ -13,6 +13,7 @@ from .anchoring import Outlook
 from .encoding import Decoder
 from .foresight import Sight
 from .identity import Kinship, Tip
+from .managing import Managed
 from .measuring import Measures, Weights
 from .warmth import Forecast
 
@@ -37,6 +38,7 @@ class Observation(Struct):
     outlook: Outlook | None = None
     sight: Sight | None = None
     forecast: Forecast | None = None
+    managed: Managed | None = None
     plan: dict[str, Any] | None = None
     messages: int | None = None
     unparsed: bool = False

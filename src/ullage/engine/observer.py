@@ -129,6 +129,7 @@ class Observer:
                 raise
             self._open[exchange.id] = observation
             future.set_result(departure)
+            self._reader.note_sent(observation, exchange)  # while the request is on its way
 
     def _feed(self, exchange: Exchange, piece: bytes) -> None:
         observation = self._open.get(exchange.id)

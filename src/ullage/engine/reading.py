@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ullage.stores import SessionRecord, Store
 
     from .exchange import Exchange
+    from .foresight import Sight
     from .identity import Kinship
     from .knowledge import Sources
     from .managing import Managed
@@ -80,7 +81,7 @@ class Reader:
         self._managing = Managing(settings.planning, self._measuring)
         # What was sent in each managed session, which is not what the client sends.
         self._sent = Genealogy()
-        self._foresight = Foresight(self._knowledge, policy, self._measuring)
+        self._foresight = Foresight(self._knowledge, policy)
         self._recorder = Recorder(store)
 
     def recall_sessions(self) -> None:
@@ -178,12 +179,13 @@ class Reader:
         self._knowledge.note_models(provider_of(exchange.root), payload)
 
     def depart(self, exchange: Exchange, body: bytes) -> tuple[Observation, Departure]:
-        """What is sent for a managed request. A fault of ours sends the client's own."""
+        """What is sent for a managed request. A fault of ours sends the client's own. `note_sent` is to follow."""
         observation = Observation(model=exchange.endpoint.model, stream=bool(exchange.endpoint.stream))
         try:
             return observation, self._depart(observation, exchange, body)
         except Exception:  # noqa: BLE001 - as above
             _tell_fault(exchange)
+            observation.managed = None
             return observation, Departure(body=body, status="fallback", session=observation.session)
 
     def _depart(self, observation: Observation, exchange: Exchange, body: bytes) -> Departure:
@@ -197,33 +199,41 @@ class Reader:
             self._read_conversation(observation, exchange, conversation)
             return Departure(body=body, session=observation.session)
         self._place(observation, conversation)
-        active = self._weigh(observation, exchange, conversation)
-        self._expect(observation, exchange, observation.kinship)
-        observation.sight = self._foresight.look_ahead(observation, exchange, conversation, active)
-        managed = self._managing.manage(observation, conversation, active)
-        observation.plan = managed.report
-        self._note_sent(observation, exchange, managed.conversation, active)
+        active = self._choose_meters(observation, exchange, conversation)
+        observation.sight = self._judge(observation, exchange, conversation, active)
+        managed = observation.managed = self._managing.manage(observation, conversation, active)
         return self._departure(observation, body, managed)
 
-    def _note_sent(self, observation: Observation, exchange: Exchange, sent: Conversation, active: Meter) -> None:
-        """What is sent is what its usage will be held against: it is weighed, and expected of, in place of the client's own."""
-        hashes = self._measuring.canonical_hashes(sent)
-        self._weigh(observation, exchange, sent)
-        self._expect(observation, exchange, self._sent.place_named(observation.session, hashes))
+    def note_sent(self, observation: Observation, exchange: Exchange) -> None:
+        """What was sent is what its usage will be held against: it is counted, and expected of, in place of the client's own."""
+        if observation.managed is None:
+            return
+        try:
+            self._note_sent(observation, exchange, observation.managed)
+        except Exception:  # noqa: BLE001 - as above
+            _tell_fault(exchange)
+
+    def _note_sent(self, observation: Observation, exchange: Exchange, managed: Managed) -> None:
+        observation.plan = managed.report()
+        sent = managed.conversation()
+        active = self._choose_meters(observation, exchange, sent)
+        self._measure(observation, sent, active)
         if observation.sight is not None:
             estimated = self._measuring.weigh(sent, active).total
             observation.sight = replace(observation.sight, estimated=estimated)
+        hashes = self._measuring.canonical_hashes(sent)
+        self._expect(observation, exchange, self._sent.place_named(observation.session, hashes))
         self._forecast(observation, exchange, sent)
 
     def _departure(self, observation: Observation, body: bytes, managed: Managed) -> Departure:
         sight = observation.sight
         return Departure(
-            body=managed.conversation.body if managed.changed else body,
-            plain=managed.changed,
+            body=body if managed.body is None else managed.body,
+            plain=managed.body is not None,
             status=managed.status,
             session=observation.session,
             target=sight.awareness.profile.key if sight is not None else "",
-            estimate=_expected_prompt(observation),
+            estimate=managed.estimate,
             why=managed.why,
         )
 
@@ -288,19 +298,36 @@ class Reader:
 
     def _look_ahead(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
         """What the request weighs, and what is to be expected of its answer's usage."""
-        active = self._weigh(observation, exchange, conversation)
+        active = self._choose_meters(observation, exchange, conversation)
+        self._measure(observation, conversation, active)
+        observation.sight = self._judge(observation, exchange, conversation, active)
         self._expect(observation, exchange, observation.kinship)
-        observation.sight = self._foresight.look_ahead(observation, exchange, conversation, active)
         self._forecast(observation, exchange, conversation)
 
-    def _weigh(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> Meter:
-        """Measures a request; the meter that limits are drawn in."""
-        meter = observation.meter = self._meter(exchange, conversation.model, observation.caller)
-        active = self._foresight.active_meter(meter)
-        observation.measures = self._measuring.measure(conversation, meter, active)
-        observation.weights = self._measuring.weigh(conversation, meter)
+    def _choose_meters(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> Meter:
+        """Finds the meter of the account; the one that limits are drawn in."""
+        observation.meter = self._meter(exchange, conversation.model, observation.caller)
+        return self._foresight.active_meter(observation.meter)
+
+    def _measure(self, observation: Observation, conversation: Conversation, active: Meter) -> None:
+        """Counts every part of what is sent."""
+        assert observation.meter is not None, "it has been chosen"
+        observation.measures = self._measuring.measure(conversation, observation.meter, active)
+        observation.weights = self._measuring.weigh(conversation, observation.meter)
         observation.options = read_options(conversation)
-        return active
+
+    def _judge(
+        self, observation: Observation, exchange: Exchange, conversation: Conversation, active: Meter
+    ) -> Sight | None:
+        """The limits of the request's target, and what it weighs in their tokens."""
+        assert observation.meter is not None, "it has been chosen"
+        return self._foresight.look_ahead(
+            observation,
+            exchange,
+            estimated=self._measuring.weigh(conversation, active).total,
+            active=active,
+            anchored=self._anchoring.line(observation.session, observation.meter),
+        )
 
     def _expect(self, observation: Observation, exchange: Exchange, kinship: Kinship | None) -> None:
         """What its prompt should be, if it goes on from a call that is known."""
@@ -356,13 +383,6 @@ class Reader:
             _tell_fault(exchange)
             return None
         return replace(breakdown, source=f"call:{exchange.id}", session=observation.session or None)
-
-
-def _expected_prompt(observation: Observation) -> int | None:
-    """The tokens of the prompt: from the session's last usage if it goes on from there, else by our own weight."""
-    if observation.outlook is not None and observation.outlook.expectation is not None:
-        return observation.outlook.expectation.tokens
-    return observation.weights.total if observation.weights is not None else None
 
 
 def _tell_fault(exchange: Exchange) -> None:
