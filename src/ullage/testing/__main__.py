@@ -20,14 +20,15 @@ from .server import FakeProvider
 @click.option("--port", default=0, show_default=True, help="Port to listen on; 0 picks a free one.")
 @click.option("--script", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Rules, TOML or JSON.")
 @click.option("--record", type=click.Path(file_okay=False, path_type=Path), help="Write each request to this folder.")
-def main(host: str, port: int, script: Path | None, record: Path | None) -> None:
+@click.option("--strict", is_flag=True, help="Refuse conversations that real providers refuse.")
+def main(host: str, port: int, script: Path | None, record: Path | None, strict: bool) -> None:
     """A provider of all four dialects that calls no model: for tests, demonstrations and benchmarks."""
     try:
         rules = load_script(script) if script else ()
     except UllageError as error:
         raise click.ClickException(f"{error.message} {error.hint}") from error
     recorder = Recorder(sink=DirectorySink(record) if record else None)
-    asyncio.run(_serve(FakeProvider(rules, host=host, port=port, recorder=recorder)))
+    asyncio.run(_serve(FakeProvider(rules, host=host, port=port, recorder=recorder, strict=strict)))
 
 
 async def _serve(provider: FakeProvider) -> None:

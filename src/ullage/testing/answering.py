@@ -16,6 +16,7 @@ from .dialects import DIALECT_MODULES, anthropic, catalogue, gemini, openai_resp
 from .faults import HTML_PAGE, Fault, spoil_body, spoil_events
 from .prompt import Generation, Prompt, text_tokens
 from .script import Reply, Rule, Script
+from .strict import find_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -55,8 +56,10 @@ class Answerer:
         models: tuple[str, ...],
         clock: Callable[[], float],
         policies: Mapping[Dialect, CachePolicy],
+        strict: bool = False,
     ) -> None:
         self._script = script
+        self._strict = strict
         self._models = models
         self._clock = clock
         self._cache = PromptCache(clock, policies)
@@ -115,6 +118,8 @@ class Answerer:
         except ValueError as error:
             return _error(route.dialect, 400, str(error))
         received.model = prompt.model
+        if self._strict and (refusal := find_refusal(route.dialect, prompt.payload)):
+            return _error(route.dialect, 400, refusal)
         if route.kind == "count":
             return self._apply(self._script.pick("count", prompt), route.dialect, _COUNTERS[route.dialect](prompt))
         return self._generate(self._script.pick("generate", prompt) or Rule(), prompt, route)

@@ -62,7 +62,8 @@ class FakeProvider:
 
     Use it as `async with FakeProvider() as provider: …` and point clients at `provider.url`. `script` holds rules that are tried
     in order before the default behaviour; a bare reply or fault serves once. `models` are the names that `GET /v1/models` lists;
-    any name is answered. `clock` gives epoch seconds to caches and answers. Received requests are in `requests`.
+    any name is answered. `clock` gives epoch seconds to caches and answers. Received requests are in `requests`. `strict` refuses
+    conversations that real providers refuse, with status 400: a call without its result, say.
     """
 
     def __init__(
@@ -75,13 +76,14 @@ class FakeProvider:
         clock: Callable[[], float] = time.time,
         policies: Mapping[Dialect, CachePolicy] = POLICIES,
         recorder: Recorder | None = None,
+        strict: bool = False,
     ) -> None:
         self.script = Script(script)
         self.requests = recorder if recorder is not None else Recorder()
         self._host = host
         self._port = port
         self._clock = clock
-        self._answerer = Answerer(self.script, models=tuple(models), clock=clock, policies=policies)
+        self._answerer = Answerer(self.script, models=tuple(models), clock=clock, policies=policies, strict=strict)
         self._server: _CountingServer | None = None
         self._runner: web.ServerRunner | None = None
         self._stopping = False
