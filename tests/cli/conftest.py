@@ -120,7 +120,7 @@ SAMPLES = (
                     new_tokens=1_000.0 + 100 * number,
                     output=500,
                     items=1,
-                    grown=2_110 + 160 * number,
+                    grown=1_920 + 102 * number,
                     dropped_turn=0,
                     dropped_never=0,
                     miss=1.0,
@@ -146,7 +146,7 @@ AWARENESS = report_awareness(
             for sample in SAMPLES
             if sample.model == "claude-opus-4-8" and sample.estimator == "chars-v1"
         ],
-        Policy(auto_tune=True),
+        Policy(method="ratio-v1", auto_tune=True),
         now_ms=NOW_MS,
     ),
     {

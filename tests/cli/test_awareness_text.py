@@ -58,8 +58,15 @@ def test_a_ratio_is_told_once_it_is_applied() -> None:
 def test_growth_is_told_as_a_line() -> None:
     line = calibration(method="growth-v1", estimator="wire-v1", offset=4_010.4, slope=1.25, pairs=1)
     assert calibration_text(line) == "usage = 4.0k + 1.250 × wire-v1 (growth-v1), 1 pair of calls"
-    unanchored = calibration(method="growth-v1", offset=0.0, slope=1.0, pairs=0)
-    assert calibration_text(unanchored) == "usage = 1.000 × chars-v1 (growth-v1), 0 pairs of calls"
+    less = calibration(method="growth-v1", estimator="wire-v1", offset=-2_010.4, slope=0.98, pairs=64)
+    assert calibration_text(less) == "usage = -2.0k + 0.980 × wire-v1 (growth-v1), 64 pairs of calls"
+
+
+def test_growth_without_a_call_to_start_from_says_what_holds_instead() -> None:
+    said = "growth-v1 without a call before it: by the ratio"
+    assert calibration_text(calibration(method="growth-v1")) == f"usage = 1.205 × chars-v1 ({said})"
+    collecting = calibration(method="growth-v1", calibrated=False, accepted=2)
+    assert calibration_text(collecting) == f"collecting for chars-v1 ({said}): 2 of at least 3 samples"
 
 
 def test_samples_that_were_not_accepted_are_told_apart() -> None:

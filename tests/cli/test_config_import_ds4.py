@@ -54,7 +54,7 @@ def test_what_is_printed_is_a_settings_file_that_says_the_same(
     loaded = load_file(made)
     assert (status, loaded.problems) == (0, ())
     assert printed.startswith("# Taken over from the DS4 context engine.\n\n[models]\nenabled = true\n")
-    assert loaded.settings.calibration.window == 48
+    assert (loaded.settings.calibration.method, loaded.settings.calibration.window) == ("ratio-v1", 48)
     assert loaded.settings.planning.recent_tail_tokens == 24_000
     assert loaded.settings.store.scope == "user"
     assert loaded.settings.models.overrides["*"] == ModelOverride(safety_margin_tokens=2_048)
@@ -70,7 +70,15 @@ def test_without_a_file_both_places_are_read(folder: Path, capsys: pytest.Captur
     )
     project = put(folder / ".pi/ds4-context.json", {"context": {"maxProjectTokens": 7}})
     status, printed, said = call(capsys)
-    assert (status, printed.splitlines()[2:]) == (0, ["[planning]", "recent_tail_tokens = 6", "max_project_tokens = 7"])
+    assert status == 0
+    assert printed.splitlines()[2:] == [
+        "[calibration]",
+        'method = "ratio-v1"',
+        "",
+        "[planning]",
+        "recent_tail_tokens = 6",
+        "max_project_tokens = 7",
+    ]
     assert said == f"ullage: {project} is of a project; here it is taken over for all of them\n"
 
 
@@ -87,7 +95,9 @@ def test_files_of_both_extensions_come_together(tmp_path: Path, capsys: pytest.C
     ds4 = put(tmp_path / "b.json", {"modelAwareness": {"autoTune": True}})
     status, printed, said = call(capsys, inspector, ds4)
     assert status == 0
-    assert printed.index("[calibration]\nauto_tune = true\n") < printed.index("[accounting.defaults]")
+    assert printed.index('[calibration]\nmethod = "ratio-v1"\nauto_tune = true\n') < printed.index(
+        "[accounting.defaults]"
+    )
     assert "[[accounting.rules]]" not in printed
     assert "so its rule is left out: /(/" in said
 
@@ -108,7 +118,8 @@ def test_they_are_put_into_the_sections_that_are_there(
     assert "kept     planning.max_project_tokens, which is there already" in printed
     assert user_file.read_text() == (
         "[planning] # mine\nrecent_tail_tokens = 6\nmax_project_tokens = 1\n\n[server]\nport = 9000\n\n"
-        "# Taken over from the DS4 context engine.\n\n[calibration]\nauto_tune = true\n\n"
+        "# Taken over from the DS4 context engine.\n\n"
+        '[calibration]\nmethod = "ratio-v1"\nauto_tune = true\n\n'
         '[models.overrides."a/b"]\ncontext_window = 7\n'
     )
     assert load_settings().problems == ()

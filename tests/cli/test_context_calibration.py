@@ -84,7 +84,7 @@ def test_the_page_of_a_live_session_draws_it(tmp_path: Path, capsys: Screen) -> 
 
 def test_a_recorded_session_is_calibrated_by_its_own_calls(capsys: Screen) -> None:
     calibration = report_of(capsys, SESSION)["calibration"]
-    assert calibration["estimator"] == "chars-v1"
+    assert calibration["estimator"] == "wire-v1"
     assert calibration["samples"][0]["call"] == 1
     early = report_of(capsys, SESSION, "--call", 3)["calibration"]
     assert early["samples"] == [
@@ -95,6 +95,7 @@ def test_a_recorded_session_is_calibrated_by_its_own_calls(capsys: Screen) -> No
 
 
 def test_a_setting_names_another_estimator(capsys: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ULLAGE_CALIBRATION__METHOD", "ratio-v1")
     monkeypatch.setenv("ULLAGE_CALIBRATION__ESTIMATOR", "o200k-base-v1")
     assert report_of(capsys, SESSION)["calibration"]["estimator"] == "o200k-base-v1"
 

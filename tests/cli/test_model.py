@@ -54,6 +54,14 @@ def test_a_model_is_shown_with_all_that_was_learned(capsys: Screen, golden: Gold
 
 
 @pytest.mark.usefixtures("recorded")
+def test_a_model_is_shown_by_its_ratio_where_that_is_set(
+    capsys: Screen, golden: Golden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ULLAGE_CALIBRATION__METHOD", "ratio-v1")
+    golden("model_by_ratio.txt", call(capsys, "anthropic/claude-opus-4-8")[1])
+
+
+@pytest.mark.usefixtures("recorded")
 def test_all_models_that_were_used_are_listed_the_last_used_first(capsys: Screen, golden: Golden) -> None:
     _, out, _ = call(capsys)
     golden("models.txt", out)
@@ -79,6 +87,7 @@ def test_nothing_is_made_up_of_a_model_that_nobody_knows(capsys: Screen) -> None
 def test_the_figures_are_those_that_the_daemon_recorded_of_the_same_samples(
     capsys: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("ULLAGE_CALIBRATION__METHOD", "ratio-v1")
     monkeypatch.setenv("ULLAGE_CALIBRATION__AUTO_TUNE", "true")
     shown = call_json(capsys, "anthropic/claude-opus-4-8")
     assert {name: shown[name] for name in AWARENESS} == msgspec.json.decode(msgspec.json.encode(AWARENESS))
@@ -95,8 +104,7 @@ def test_settings_decide_what_counts(capsys: Screen, data_dir: Path, monkeypatch
 
 
 @pytest.mark.usefixtures("recorded")
-def test_growth_draws_limits_from_the_line_of_the_newest_call(capsys: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ULLAGE_CALIBRATION__METHOD", "growth-v1")
+def test_limits_are_drawn_from_the_line_of_the_newest_call(capsys: Screen) -> None:
     shown = call_json(capsys, "anthropic/claude-opus-4-8")
     [law] = shown["growth"]
     calibration, latest = shown["calibration"], shown["latest"]
@@ -116,9 +124,9 @@ def test_growth_draws_limits_from_the_line_of_the_newest_call(capsys: Screen, mo
 def test_the_list_for_programs_has_what_the_table_shows(capsys: Screen) -> None:
     models = call_json(capsys)["models"]
     assert [(one["target"], one["context_window"], one["calibration"]["accepted"]) for one in models] == [
-        ("anthropic/claude-opus-4-8", 200_000, 10),
+        ("anthropic/claude-opus-4-8", 200_000, 8),
         ("anthropic/claude-haiku-4-5", 200_000, 0),
-        ("openai/gpt-5", None, 2),
+        ("openai/gpt-5", None, 0),
     ]
     assert models[0]["last_at"] == "2026-05-28T20:23:40.000Z"
 

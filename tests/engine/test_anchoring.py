@@ -11,7 +11,7 @@ from ullage.core.accounting import Entry, Measure, make_meter
 from ullage.core.content import Usage
 from ullage.engine.anchoring import Anchoring
 from ullage.engine.identity import Kinship
-from ullage.engine.measuring import Measures, weight_of
+from ullage.engine.measuring import Measures
 from ullage.stores import CallRecord
 
 TEXT = "The quick brown fox reads the file, edits a line and runs the tests again. "
@@ -135,7 +135,7 @@ def test_an_anchor_weighs_what_limits_weigh() -> None:
     anchoring.settle("s", first, Usage(input_fresh=900, output=4))
     second = anchoring.look_ahead(meter, Measures([fixed], [], [said, said]), replace(kinship, shared=1))
     assert (first.local_tokens, second.local_tokens) == (107 + 435, 107 + 2 * 435)
-    assert sum(map(weight_of, (fixed, said))) == first.local_tokens
+    assert fixed.weight + said.weight == first.local_tokens
     assert second.anchor is not None and second.anchor.local_tokens == first.local_tokens
 
 

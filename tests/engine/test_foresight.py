@@ -11,6 +11,8 @@ from ullage.stores import CallRecord, MemoryStore
 
 TARGET = "provider.example/gpt-4o-mini"
 WINDOW = {"models": {"overrides": {"*": {"context_window": 128_000, "max_output_tokens": 16_384}}}}
+BY_RATIO = {**WINDOW, "calibration": {"method": "ratio-v1"}}
+"""The planner specification's own way of learning."""
 
 
 def chat(text: str = "word " * 400, *, model: str = "gpt-4o-mini", session: str = "s", **headers: str) -> Asked:
@@ -52,7 +54,7 @@ def test_an_unknown_window_stays_unknown() -> None:
 
 
 def test_three_samples_calibrate_the_fourth_call() -> None:
-    with Bench(sections=WINDOW) as bench:
+    with Bench(sections=BY_RATIO) as bench:
         calls = [bench.ask(chat(session=f"s{number}"), answer(640)) for number in range(4)]
     estimated = 8 + 1 + 500 + 4
     assert calls[0].sample == {
@@ -67,7 +69,7 @@ def test_three_samples_calibrate_the_fourth_call() -> None:
 
 
 def test_each_estimator_gets_one_sample_of_a_call_with_its_raw_estimate() -> None:
-    with Bench(sections=WINDOW) as bench:
+    with Bench(sections=BY_RATIO) as bench:
         call = bench.ask(chat(), answer(640, cached=100))
         (by_chars,), (by_wire,) = samples(bench), samples(bench, "wire-v1")
     assert (by_chars.id, by_chars.estimated) == (call.id, 513)
@@ -82,7 +84,7 @@ def test_each_estimator_gets_one_sample_of_a_call_with_its_raw_estimate() -> Non
 def test_both_conventions_of_cached_tokens_make_the_same_prompt() -> None:
     """R39, R40: Anthropic reports the cached part beside the fresh one, OpenAI inside it."""
     body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "word " * 400}]}
-    with Bench() as bench:
+    with Bench(sections=BY_RATIO) as bench:
         bench.ask(asked("/v1/messages", body, x_ullage_session="a"))
         bench.ask(asked("/v1/chat/completions", body, x_ullage_session="b"))
         found = samples(bench, model="m")
@@ -111,7 +113,7 @@ def test_what_proves_nothing_is_refused_with_its_reason(
 
 
 def test_an_answer_that_comes_again_is_counted_once() -> None:
-    with Bench(sections=WINDOW) as bench:
+    with Bench(sections=BY_RATIO) as bench:
         first = bench.ask(chat(), answer(640, response="r-1"))
         again = bench.ask(chat(), answer(640, response="r-1"))
         assert [sample.id for sample in samples(bench)] == [first.id]
@@ -119,7 +121,7 @@ def test_an_answer_that_comes_again_is_counted_once() -> None:
 
 
 def test_a_request_tried_again_after_an_error_makes_one_sample() -> None:
-    with Bench(sections=WINDOW) as bench:
+    with Bench(sections=BY_RATIO) as bench:
         failed = bench.ask(chat(), {"error": {"type": "overloaded", "message": "later"}}, status=529)
         tried = bench.ask(chat(), answer(640))
         assert [sample.id for sample in samples(bench)] == [tried.id]
@@ -136,7 +138,7 @@ def test_helpers_of_a_client_teach_nothing() -> None:
 
 
 def test_calls_of_one_session_at_the_same_time_keep_their_own_usage() -> None:
-    with Bench(sections=WINDOW) as bench:
+    with Bench(sections=BY_RATIO) as bench:
         first, second = bench.begin(chat("word " * 400)), bench.begin(chat("word " * 800))
         late, early = bench.end(second, answer(1280)), bench.end(first, answer(640))
     assert late.sample is not None and early.sample is not None
@@ -151,7 +153,7 @@ def learned(call: CallRecord) -> tuple[int, float]:
 
 
 def test_models_learn_apart_and_a_return_reuses_what_was_learned() -> None:
-    with Bench(sections=WINDOW) as bench:
+    with Bench(sections=BY_RATIO) as bench:
         for _ in range(3):
             bench.ask(chat(), answer(640))
         away = bench.ask(chat(model="other"), answer(513))
@@ -172,10 +174,10 @@ def test_models_learn_apart_and_a_return_reuses_what_was_learned() -> None:
 def test_another_estimator_begins_anew() -> None:
     """R4: a ratio is never reused across estimators."""
     store = MemoryStore()
-    with Bench(store, sections=WINDOW) as bench:
+    with Bench(store, sections=BY_RATIO) as bench:
         for _ in range(3):
             bench.ask(chat(), answer(640))
-    bpe = {**WINDOW, "calibration": {"estimator": "o200k-base-v1"}}
+    bpe = {**WINDOW, "calibration": {"method": "ratio-v1", "estimator": "o200k-base-v1"}}
     with Bench(store, prefix="b", sections=bpe, start_ms=1_900_000_000_000) as bench:
         call = bench.ask(chat(), answer(640))
     assert learned(call) == (0, 1.0)
@@ -184,10 +186,10 @@ def test_another_estimator_begins_anew() -> None:
 
 def test_what_was_learned_outlives_the_daemon() -> None:
     store = MemoryStore()
-    with Bench(store, sections=WINDOW) as bench:
+    with Bench(store, sections=BY_RATIO) as bench:
         for _ in range(4):
             bench.ask(chat(), answer(640))
-    with Bench(store, prefix="b", sections=WINDOW, start_ms=1_900_000_000_000) as bench:
+    with Bench(store, prefix="b", sections=BY_RATIO, start_ms=1_900_000_000_000) as bench:
         call = bench.ask(chat(), answer(640))
     assert learned(call) == (4, 1.247563)
 
@@ -227,15 +229,33 @@ def test_the_law_of_growth_outlives_the_daemon() -> None:
     assert restored[-1].expected == running[-1].expected
 
 
-def test_growth_can_drive_the_limits() -> None:
-    growing = {**WINDOW, "calibration": {"method": "growth-v1"}}
-    with Bench(sections=growing) as bench:
+def test_limits_follow_the_law_of_growth_from_the_last_usage_on() -> None:
+    with Bench(sections=WINDOW) as bench:
         first, second = bench.ask(turns(1, "s"), answer(4_000)), bench.ask(turns(2, "s"), answer(4_150))
     assert first.awareness is not None and second.awareness is not None and second.sample is not None
-    assert second.sample["estimator"] == "wire-v1"
+    assert second.sample["estimator"] == second.awareness["profile"]["token_estimator"] == "wire-v1"
     assert first.awareness["budget"]["offset"] == 0
     assert 3_800 < second.awareness["budget"]["offset"] < 4_000
     assert second.awareness["budget"]["hard"] < first.awareness["budget"]["hard"]
+
+
+def test_a_session_without_a_call_before_it_goes_by_the_ratio_of_the_others() -> None:
+    with Bench(sections=WINDOW) as bench:
+        for session in "abc":
+            bench.ask(chat(session=session), answer(640))
+        fresh = bench.ask(chat(session="d"), answer(640))
+    assert fresh.awareness is not None and fresh.sample is not None
+    calibration = fresh.awareness["calibration"]
+    assert (calibration["estimator"], "slope" in calibration) == ("wire-v1", False)
+    assert (fresh.awareness["budget"]["ratio"], fresh.awareness["budget"]["offset"]) == (fresh.sample["ratio"], 0)
+
+
+def test_switched_off_counts_as_the_specification_does_and_applies_nothing() -> None:
+    with Bench(sections={"models": {"enabled": False}}) as bench:
+        calls = [bench.ask(turns(count, "s"), answer(4_000 + count)) for count in (1, 2)]
+    assert calls[1].sample is not None and calls[1].awareness is not None
+    assert calls[1].sample["estimator"] == calls[1].awareness["profile"]["token_estimator"] == "chars-v1"
+    assert "slope" not in calls[1].awareness["calibration"]
 
 
 def test_a_session_belongs_to_the_project_that_its_client_or_our_header_names() -> None:

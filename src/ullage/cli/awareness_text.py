@@ -48,18 +48,16 @@ def sourced_tokens(profile: dict[str, Any], field: str) -> str:
 
 
 def calibration_text(calibration: dict[str, Any]) -> str:
-    """`usage = 1.205 × chars-v1 (ratio-v1)`; of `growth-v1` the line with its offset."""
+    """`usage = 1.205 × chars-v1 (ratio-v1)`; of `growth-v1` the line with its offset, if there was a call to draw it through."""
     method, estimator = calibration["method"], calibration["estimator"]
-    if method == "growth-v1":
-        offset = f"{tokens(round(calibration['offset']))} + " if calibration["offset"] else ""
-        line = f"{offset}{ratio_text(calibration['slope'])} × {estimator}"
+    if "slope" in calibration:
+        line = f"{tokens(round(calibration['offset']))} + {ratio_text(calibration['slope'])} × {estimator}"
         return f"usage = {line} ({method}), {counted(calibration['pairs'], 'pair')} of calls"
+    by = method if method == "ratio-v1" else f"{method} without a call before it: by the ratio"
     if not calibration["calibrated"]:
         needed = calibration["minimum_samples"]
-        return (
-            f"collecting for {estimator} ({method}): {calibration['accepted']} of at least {counted(needed, 'sample')}"
-        )
-    return f"usage = {ratio_text(calibration['applied_ratio'])} × {estimator} ({method})"
+        return f"collecting for {estimator} ({by}): {calibration['accepted']} of at least {counted(needed, 'sample')}"
+    return f"usage = {ratio_text(calibration['applied_ratio'])} × {estimator} ({by})"
 
 
 def samples_text(calibration: dict[str, Any]) -> str:

@@ -182,9 +182,12 @@ def _find_insights(shown: _Shown, repeats: Repeats) -> Insights:
 def _find_course(shown: _Shown) -> Course | None:
     """What the calls to the model that is shown taught, up to the call that is shown."""
     like = _call_that_names(shown.session, shown.call)
+    if like is None:
+        return None
     preferences = shown.wishes.preferences
-    estimator = preferences.planner_estimator(like.provider or "", like.model or "") if like is not None else ""
-    return recorded_course(shown.session, like, preferences.policy, estimator=estimator, last=shown.call)
+    planner = preferences._replace(estimator=preferences.planner_estimator(like.provider or "", like.model or ""))
+    meter = _meter(shown.session, shown.wishes._replace(preferences=planner, provider=None, model=None), like)
+    return recorded_course(shown.session, like, preferences.policy, meter=meter, last=shown.call)
 
 
 def _caching(shown: _Shown) -> Caching | None:

@@ -13,10 +13,11 @@ from ullage.core.accounting import make_meter
 from ullage.core.calibration import convert_growth, start_growth, take_pairs
 from ullage.core.errors import StoreError
 from ullage.core.planning import Anchored, become_aware
-from ullage.core.profiles import resolve_profile
 from ullage.settings import load_settings
 from ullage.settings.policy import make_policy
+from ullage.settings.resolving import resolve_by
 from ullage.stores import open_reader, to_pairs, to_sample
+from ullage.stores.base import SAMPLES_KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,40 +67,41 @@ class Known:
 
     def seen(self) -> list[Target]:
         """Every target that was sampled or called lately, the last used first. Raises `StoreError` without a database."""
-        newest = {target: calls[0].created_ms for target, calls in self._calls.items()}
-        for provider, model, estimator in self._keys:
-            for sample in self._samples(provider, model, estimator)[:1]:
-                newest[provider, model] = max(sample.created_ms, newest.get((provider, model), 0))
-        return sorted(newest, key=lambda target: (-newest[target], target))
+        return sorted(self._last_ms, key=lambda target: (-self._last_ms[target], target))
 
     def learned(self, provider: str, model: str) -> Learned:
         """What is known of a target, whether it was ever used or not."""
         calls = self._calls.get((provider, model), [])
         profile = self._profile(provider, model, calls[0].dialect if calls else None)
-        by_growth = self._policy.method == "growth-v1"
-        estimator = self._settings.accounting.estimator if by_growth else profile.token_estimator
-        samples = self._samples(provider, model, estimator)
+        samples = self._samples(provider, model, profile.token_estimator)
         growth = self._growth(provider, model)
         awareness = become_aware(
             profile,
             [to_sample(sample) for sample in samples],
             self._policy,
-            estimator=estimator,
             now_ms=self._now_ms,
-            anchored=_anchored(growth, samples) if by_growth else None,
+            anchored=_anchored(growth, samples) if self._policy.method == "growth-v1" else None,
         )
-        used = [sample.created_ms for sample in samples[:1]] + [call.created_ms for call in calls[:1]]
         return Learned(
             awareness=awareness,
             growth=growth,
             latest=samples[0] if samples else None,
             switch=next((call for call in calls if _is_switch(call)), None),
-            last_ms=max(used, default=None),
+            last_ms=self._last_ms.get((provider, model)),
         )
 
     @cached_property
     def _keys(self) -> list[tuple[str, str, str]]:
         return self._store.sample_keys() if self._store is not None else []
+
+    @cached_property
+    def _last_ms(self) -> dict[Target, int]:
+        """When each target was last sampled, by whichever estimator, or called lately."""
+        newest = {target: calls[0].created_ms for target, calls in self._calls.items()}
+        for provider, model, estimator in self._keys:
+            for sample in self._samples(provider, model, estimator, limit=1):
+                newest[provider, model] = max(sample.created_ms, newest.get((provider, model), 0))
+        return newest
 
     @cached_property
     def _calls(self) -> dict[Target, list[CallRecord]]:
@@ -111,19 +113,11 @@ class Known:
         return found
 
     def _profile(self, provider: str, model: str, dialect: str | None) -> ModelProfile:
-        models = self._settings.models
-        return resolve_profile(
-            provider,
-            model,
-            dialect=dialect,
-            layers=self._catalogs.layers(provider, model),
-            overrides=models.overrides,
-            enabled=models.enabled,
-            estimator=self._settings.calibration.estimator,
-        )
+        layers = self._catalogs.layers(provider, model)
+        return resolve_by(self._settings, provider, model, dialect=dialect, layers=layers)
 
-    def _samples(self, provider: str, model: str, estimator: str) -> list[SampleRecord]:
-        return self._store.samples(provider, model, estimator) if self._store is not None else []
+    def _samples(self, provider: str, model: str, estimator: str, *, limit: int = SAMPLES_KEPT) -> list[SampleRecord]:
+        return self._store.samples(provider, model, estimator, limit=limit) if self._store is not None else []
 
     def _growth(self, provider: str, model: str) -> tuple[Growth, ...]:
         found = []

@@ -38,17 +38,9 @@ class Preferences(NamedTuple):
 
     def planner_estimator(self, provider: str, model: str) -> str:
         """What plans for a model are counted by, which is what its samples are made with."""
-        from ullage.core.profiles import resolve_profile
+        from ullage.settings.resolving import resolve_by
 
-        models = self.settings.models
-        profile = resolve_profile(
-            provider,
-            model,
-            overrides=models.overrides,
-            enabled=models.enabled,
-            estimator=self.settings.calibration.estimator,
-        )
-        return profile.token_estimator
+        return resolve_by(self.settings, provider, model).token_estimator
 
     def meter(self, *, dialect: str | None, provider: str | None, model: str | None, client: str | None) -> Meter:
         """The meter for a model, as `make_meter` has it."""

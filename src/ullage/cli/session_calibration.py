@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from ullage.core.accounting import make_meter, measure_message, measure_system, measure_tool
+from ullage.core.accounting import measure_message, measure_system, measure_tool
 from ullage.core.calibration import Refused, Sample, draw_course, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ullage.core.accounting import Measure, Meter
+    from ullage.core.accounting import Meter
     from ullage.core.calibration import Course
     from ullage.core.content import Context
     from ullage.core.planning import Policy
@@ -22,16 +22,16 @@ _OUTCOMES = {"error": "error", "aborted": "left"}
 
 
 def recorded_course(
-    session: Session, like: Call | None, policy: Policy, *, estimator: str, last: int | None = None
+    session: Session, like: Call, policy: Policy, *, meter: Meter, last: int | None = None
 ) -> Course | None:
-    """The course of the calls to the provider and model that `like` was made to, up to the one with index `last`.
+    """The course of the calls to the provider and model that `like` was made to, weighed by `meter`, up to the one with index
+    `last`.
 
-    `None` where there is no such call, or where the figures of the file measure nothing.
+    `None` where the figures of the file measure nothing.
     """
-    if like is None or session.handmade:
+    if session.handmade:
         return None
     calls = session.calls if last is None else session.calls[: last + 1]
-    meter = make_meter(dialect=None, provider=None, model=None, client=session.client, estimator=estimator)
     samples: list[Sample] = []
     refused: list[Refused] = []
     newest_ms = 0
@@ -49,7 +49,7 @@ def recorded_course(
         samples,
         policy.bounds,
         target="/".join(part for part in (like.provider, like.model) if part),
-        estimator=estimator,
+        estimator=meter.estimator,
         refused=refused,
         enabled=policy.enabled,
         complete=session.prelude(like.index).complete,
@@ -66,7 +66,7 @@ def _raw_estimates(session: Session, calls: tuple[Call, ...], meter: Meter) -> I
         start = 0 if call.previous is None else calls[call.previous].messages
         before = 0 if call.previous is None else sums[call.previous]
         added = session.messages(call.index, start, call.messages)
-        sums.append(before + sum(_tokens(measure_message(message, meter)) for message in added))
+        sums.append(before + sum(measure_message(message, meter).weight for message in added))
         newest = session.prelude(call.index)
         if newest is not prelude:
             prelude, fixed = newest, _prelude_tokens(newest, meter)
@@ -76,11 +76,7 @@ def _raw_estimates(session: Session, calls: tuple[Call, ...], meter: Meter) -> I
 def _prelude_tokens(prelude: Context, meter: Meter) -> int:
     system = (measure_system(text, meter) for text in prelude.system)
     tools = (measure_tool(spec, meter) for spec in prelude.tools)
-    return sum(map(_tokens, itertools.chain(system, tools)))
-
-
-def _tokens(measure: Measure) -> int:
-    return measure.frame + sum(entry.tokens for entry in measure.entries)
+    return sum(measure.weight for measure in itertools.chain(system, tools))
 
 
 def _refuse(call: Call, estimated: int) -> str | None:

@@ -28,6 +28,9 @@ NAME = "ds4-context.json"
 DATABASE = "ds4-context/context.db"
 """The shared database of samples, from Pi's folder on."""
 
+METHOD = ("calibration.method", "ratio-v1")
+"""Our setting for how DS4 learns, which is not our default. It has no key of DS4's, since it knows one way only."""
+
 _SECTIONS = frozenset(name[:dot] for name in KEYS for dot in range(len(name)) if name[dot] == ".")
 _WINDOW, _ANSWER = "contextWindow", "maxOutputTokens"
 

@@ -106,10 +106,13 @@ class CalibrationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     method: Annotated[
         Literal["ratio-v1", "growth-v1"],
-        Meta(description="What limits are divided by: the median ratio, or the law of growth and its constant part."),
-    ] = "ratio-v1"
+        Meta(description="What limits follow: the session's last usage and the law of growth, or one median ratio."),
+    ] = "growth-v1"
     estimator: Annotated[
-        PlannerEstimator, Meta(description="What `ratio-v1` counts by where no model override names another.")
+        PlannerEstimator,
+        Meta(
+            description="What `ratio-v1` counts by where no override names another; `growth-v1` by the account's own."
+        ),
     ] = "chars-v1"
     window: Annotated[int, Meta(ge=3, le=200, description="Newest samples that count.")] = 24
     minimum_samples: Annotated[int, Meta(ge=1, le=200, description="Accepted samples before a ratio is applied.")] = 3

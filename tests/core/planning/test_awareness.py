@@ -159,6 +159,15 @@ def test_growth_without_an_anchor_goes_by_the_ratio() -> None:
     assert aware.budget == by_ratio.budget
 
 
+@pytest.mark.parametrize("policy", [Policy(method="ratio-v1"), Policy(method="growth-v1", enabled=False)])
+def test_a_line_that_nothing_is_drawn_by_is_not_reported(policy: Policy) -> None:
+    anchored = Anchored(conversion=Conversion(offset=9_056.0, slope=1.25), pairs=7)
+    aware = become_aware(profile_of(MINI), [], policy, anchored=anchored)
+    assert aware.budget is not None
+    assert (aware.budget.offset, aware.budget.ratio) == (0.0, 1.0)
+    assert "slope" not in report_awareness(aware)["calibration"]
+
+
 def test_the_report_is_plain_and_says_where_each_field_comes_from() -> None:
     aware = become_aware(profile_of(MINI, max_retrieved_history_tokens=12_000), samples_of(1_000), Policy())
     switch = {"source": "context", "switched": True, "from": "a/b"}

@@ -13,7 +13,7 @@ from ullage.cli.output import print_json
 from ullage.cli.records import now_ms
 from ullage.core.terminal import safe
 from ullage.settings import environment, load_settings
-from ullage.settings.ds4 import DATABASE, Ds4File, agent_folder, find_ds4_files, is_ds4, read_ds4
+from ullage.settings.ds4 import DATABASE, METHOD, Ds4File, agent_folder, find_ds4_files, is_ds4, read_ds4
 from ullage.settings.inspector import KEYS, InspectorFile, find_inspector_files, merge_inspector_files, read_inspector
 from ullage.settings.json_file import JsonFile, read_json
 
@@ -55,7 +55,12 @@ def command(context: click.Context, files: tuple[Path, ...], write: bool, dry_ru
     taken = together(found)
     readable = any(isinstance(one, InspectorFile | Ds4File) for one in found)
     written = write_into(loaded.paths.user_file, taken) if write and readable else None
-    notes = [*notes_of(found, asked=bool(files)), *strangers(taken, found), *([] if files else hints(found, loaded))]
+    notes = [
+        *notes_of(found, asked=bool(files)),
+        *strangers(taken, found),
+        *unheeded(taken, found, loaded),
+        *([] if files else hints(found, loaded)),
+    ]
     if as_json:
         print_json(report(found, taken, written, notes))
     else:
@@ -87,7 +92,10 @@ def read_all(paths: Iterable[Path], loaded: Loaded, *, dry_run: bool) -> list[Fo
 
 
 def together(found: Iterable[Found]) -> Taken:
-    """What all files say. Of DS4 a later entry for the same models replaces an earlier one as a whole."""
+    """What all files say. Of DS4 a later entry for the same models replaces an earlier one as a whole.
+
+    Whoever has settings of DS4 goes on to learn as it does.
+    """
     values: dict[str, Any] = {}
     overrides: dict[str, ModelOverride] = {}
     inspector: list[InspectorFile] = []
@@ -97,6 +105,8 @@ def together(found: Iterable[Found]) -> Taken:
             overrides |= one.overrides
         elif isinstance(one, InspectorFile):
             inspector.append(one)
+    if values or overrides:
+        values |= dict([METHOD])
     return Taken(values=values, overrides=overrides, heuristics=merge_inspector_files(inspector))
 
 
@@ -117,6 +127,15 @@ def strangers(taken: Taken, found: Iterable[Found]) -> Iterator[str]:
 
     for provider in sorted(named - KNOWN_PROVIDERS):
         yield f"no provider is called {provider} here; a server of your own goes by host and port, as 127.0.0.1:11434"
+
+
+def unheeded(taken: Taken, found: Iterable[Found], loaded: Loaded) -> Iterator[str]:
+    """That limits do not follow the samples which were taken over, as long as another method is set."""
+    key, method = METHOD
+    if taken.values.get(key, loaded.settings.calibration.method) == method:
+        return
+    if any(one.targets for one in found if isinstance(one, Samples)):
+        yield f'limits follow these samples under {key} = "{method}" only, which is not set'
 
 
 def hints(found: list[Found], loaded: Loaded) -> list[str]:

@@ -78,6 +78,11 @@ class Measure(Struct, frozen=True, kw_only=True, gc=False):
     results_only: bool = False
     unknown: int = 0
 
+    @property
+    def weight(self) -> int:
+        """All tokens of a slice, frames and sealed reasoning included: what limits and plans go by, and samples hold."""
+        return self.frame + sum(entry.tokens for entry in self.entries) + self.sealed_tokens
+
 
 def measure_system(text: str, meter: Meter) -> Measure:
     """One system block outside the message list."""

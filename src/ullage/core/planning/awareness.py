@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Struct
 
 from ullage.core.calibration import (
-    IDENTITY,
     AutoTune,
     Bounds,
     CacheShares,
@@ -54,7 +53,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     bounds: Bounds = Bounds()
     enabled: bool = True
-    method: Method = "ratio-v1"
+    method: Method = "growth-v1"
     auto_tune: bool = False
 
 
@@ -69,7 +68,7 @@ class Awareness(Struct, frozen=True, kw_only=True):
     """All that limits are drawn from, and the limits. Without a known window there is no `budget` and nothing `adaptive`.
 
     `estimator` is the one that local tokens are counted by, here and in the samples. `conversion` is the one that was applied;
-    `anchored` is what `growth-v1` had to offer, where it was asked.
+    `anchored` is where that is from under `growth-v1`, `None` where it is the ratio's.
     """
 
     profile: ModelProfile
@@ -97,12 +96,14 @@ def become_aware(
     """Draws the limits of a target.
 
     `samples` are those of the profile's provider and model by `estimator`, which is the profile's own if not given, in any order;
-    `profile` was resolved with the same `enabled`. `anchored` is given for `growth-v1`: a request without an anchor goes by the
-    ratio of the samples, as under `ratio-v1`.
+    `profile` was resolved with the same `enabled`. `anchored` counts under `growth-v1` alone; a request without an anchor goes by
+    the ratio of the samples, as under `ratio-v1`.
     """
     enabled, bounds = policy.enabled, policy.bounds
     calibration = calibrate(samples, bounds, enabled=enabled, now_ms=now_ms)
-    if policy.method == "growth-v1" and enabled and anchored is not None:
+    if policy.method != "growth-v1" or not enabled:
+        anchored = None
+    if anchored is not None:
         conversion, ratio = anchored.conversion, anchored.conversion.slope
     else:
         conversion, ratio = convert_ratio(calibration), calibration.applied_ratio

@@ -25,7 +25,7 @@ class ModelOverride(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_retrieved_history_tokens: Annotated[Tokens | None, Meta(description="Budget of retrieved history.")] = None
     max_project_tokens: Annotated[Tokens | None, Meta(description="Budget of project snippets.")] = None
     token_estimator: Annotated[
-        PlannerEstimator | None, Meta(description="What plans are counted by; BPE only for models that share o200k.")
+        PlannerEstimator | None, Meta(description="What `ratio-v1` counts by; BPE only for models that share o200k.")
     ] = None
     reasoning: Annotated[bool | None, Meta(description="Whether the model can reason before it answers.")] = None
     images: Annotated[bool | None, Meta(description="Whether the model reads pictures.")] = None

@@ -40,6 +40,7 @@ _NO_OVERRIDES: Mapping[str, ModelOverride] = MappingProxyType({})
 _USUAL_MARGIN = Provenance(source="default", detail=f"2 % of the window, between {SAFETY_LEAST:,} and {SAFETY_MOST:,}")
 _LEAST_MARGIN = Found(SAFETY_LEAST, Provenance(source="default", detail="the least, for the window is unknown"))
 _SET_ESTIMATOR = Provenance(source="default", detail="calibration.estimator")
+_GROWTH_ESTIMATOR = Provenance(source="default", detail="accounting.estimator, as calibration.method is growth-v1")
 _FIXED_ESTIMATOR = Found(DEFAULT_ESTIMATOR, Provenance(source="default", detail="models.enabled is off"))
 _FAMILY = Provenance(source="default", detail="rows of tokenizer families")
 
@@ -82,11 +83,13 @@ def resolve_profile(
     overrides: Mapping[str, ModelOverride] = _NO_OVERRIDES,
     enabled: bool = True,
     estimator: str = DEFAULT_ESTIMATOR,
+    growth_estimator: str | None = None,
 ) -> ModelProfile:
     """The profile of `provider/model`.
 
-    `layers` may come in any order. `estimator` is what plans are counted by where no override names another. `enabled` off
-    ignores the overrides and that estimator; what the sources say still holds (planner specification, section 3.2).
+    `layers` may come in any order. `estimator` is what plans are counted by where no override names another; `growth_estimator`
+    is given where limits follow `growth-v1`, and then plans are counted by it, whatever overrides name. `enabled` off ignores the
+    overrides and both estimators; what the sources say still holds (planner specification, section 3.2).
     """
     key = f"{provider}/{model}"
     said = Said(key, overrides if enabled else _NO_OVERRIDES)
@@ -94,7 +97,7 @@ def resolve_profile(
     found = _limits(said, ordered)
     for field in ("reasoning", "images", "tools", "cache_minimum_tokens"):
         found[field] = choose(field, said, ordered)
-    found["token_estimator"] = said.find("token_estimator") or _estimator(estimator, enabled=enabled)
+    found["token_estimator"] = _estimator(said, estimator, growth_estimator, enabled=enabled)
     for field in ("recent_tail_tokens", "max_retrieved_history_tokens", "max_project_tokens"):
         budget = said.find(field)
         if budget is not None:
@@ -138,5 +141,9 @@ def _margin(window: int | None) -> Found:
     return Found(min(SAFETY_MOST, max(SAFETY_LEAST, ceil(SAFETY_SHARE * window))), _USUAL_MARGIN)
 
 
-def _estimator(estimator: str, *, enabled: bool) -> Found:
-    return Found(estimator, _SET_ESTIMATOR) if enabled else _FIXED_ESTIMATOR
+def _estimator(said: Said, estimator: str, growth_estimator: str | None, *, enabled: bool) -> Found:
+    if not enabled:
+        return _FIXED_ESTIMATOR
+    if growth_estimator is not None:
+        return Found(growth_estimator, _GROWTH_ESTIMATOR)
+    return said.find("token_estimator") or Found(estimator, _SET_ESTIMATOR)
