@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.core.accounting import Measure, Meter, measure_message, measure_system, measure_tool
@@ -10,22 +11,24 @@ from ullage.core.planning import SliceFacts, facts_of
 from ullage.core.wire import canonical_hash, read_message, read_system, read_tool
 
 from .facts import TwoGenerations
+from .prefixes import Prefixes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ullage.core.wire import Conversation, Dialect, Slice
 
 # About 150 bytes a hash and 600 bytes a measure: some 20 MB when both are full.
 _SLICES = 20_000
+_HASH = attrgetter("hash")
 
 
 class Measures(NamedTuple):
     """The measures of a conversation's slices, in order."""
 
-    system: list[Measure]
-    tools: list[Measure]
-    messages: list[Measure]
+    system: Sequence[Measure]
+    tools: Sequence[Measure]
+    messages: Sequence[Measure]
 
 
 class Weights(NamedTuple):
@@ -45,6 +48,12 @@ class Measuring:
     """Remembers canonical hashes and measures by the content hash of a slice. Used by one thread only."""
 
     def __init__(self) -> None:
+        self._hash_lists: Prefixes[int] = Prefixes()
+        self._fact_lists: Prefixes[SliceFacts] = Prefixes()
+        self._measure_lists: Prefixes[Measure] = Prefixes()
+        self._weight_lists: Prefixes[int] = Prefixes()
+        self._last: tuple[Slice, ...] = ()
+        self._last_keys: tuple[int, ...] = ()
         self._facts: TwoGenerations[int, SliceFacts] = TwoGenerations(_SLICES)
         self._weights: TwoGenerations[tuple[int, str], int] = TwoGenerations(_SLICES)
         self._canonical: TwoGenerations[int, int] = TwoGenerations(_SLICES)
@@ -52,7 +61,10 @@ class Measuring:
 
     def canonical_hashes(self, conversation: Conversation) -> tuple[int, ...]:
         """The canonical hash of each message."""
-        return tuple(self._canonical_hash(piece, conversation.dialect) for piece in conversation.messages)
+        dialect = conversation.dialect
+        return self._hash_lists.map(
+            dialect, conversation.messages, self._keys(conversation), lambda piece: self._canonical_hash(piece, dialect)
+        )
 
     def system_hash(self, conversation: Conversation) -> int:
         """The canonical hash of the first system block outside the messages; 0 without one."""
@@ -60,7 +72,10 @@ class Measuring:
 
     def facts(self, conversation: Conversation) -> tuple[SliceFacts, ...]:
         """What a plan needs to know of each message."""
-        return tuple(self._facts_of(piece, conversation.dialect) for piece in conversation.messages)
+        dialect = conversation.dialect
+        return self._fact_lists.map(
+            dialect, conversation.messages, self._keys(conversation), lambda piece: self._facts_of(piece, dialect)
+        )
 
     def _facts_of(self, piece: Slice, dialect: Dialect) -> SliceFacts:
         known = self._facts.find(piece.hash)
@@ -73,26 +88,41 @@ class Measuring:
         """The measure of every slice; only new ones are read and counted. Those are weighed by another meter at once, if one is
         named, while they are read."""
         dialect = conversation.dialect
+
+        def measure(piece: Slice) -> Measure:
+            return self._measure(piece, dialect, meter, weigh_by)
+
         return Measures(
-            system=[self._measure(piece, dialect, meter, weigh_by) for piece in conversation.system],
-            tools=[self._measure(piece, dialect, meter, weigh_by) for piece in conversation.tools],
-            messages=[self._measure(piece, dialect, meter, weigh_by) for piece in conversation.messages],
+            system=tuple(map(measure, conversation.system)),
+            tools=tuple(map(measure, conversation.tools)),
+            messages=self._measure_lists.map(meter.key, conversation.messages, self._keys(conversation), measure),
         )
 
     def weigh(self, conversation: Conversation, meter: Meter) -> Weights:
         """The tokens of every slice as one number each, for limits and plans; only new ones are read and counted."""
         dialect = conversation.dialect
+
+        def weigh(piece: Slice) -> int:
+            return self._weight(piece, dialect, meter)
+
         return Weights(
-            system=tuple(self._weight(piece, dialect, meter) for piece in conversation.system),
-            tools=tuple(self._weight(piece, dialect, meter) for piece in conversation.tools),
-            messages=tuple(self._weight(piece, dialect, meter) for piece in conversation.messages),
+            system=tuple(map(weigh, conversation.system)),
+            tools=tuple(map(weigh, conversation.tools)),
+            messages=self._weight_lists.map(meter.key, conversation.messages, self._keys(conversation), weigh),
         )
+
+    def _keys(self, conversation: Conversation) -> tuple[int, ...]:
+        """The content hashes of the messages; asked for several times for one request after the other."""
+        if conversation.messages is not self._last:
+            self._last = conversation.messages
+            self._last_keys = tuple(map(_HASH, conversation.messages))
+        return self._last_keys
 
     def _weight(self, piece: Slice, dialect: Dialect, meter: Meter) -> int:
         key = (piece.hash, meter.key)
         known = self._weights.find(key)
         if known is None:
-            known = weight_of(self._measures.find(key) or _read(piece, dialect)(meter))
+            known = (self._measures.find(key) or _read(piece, dialect)(meter)).weight
             self._weights.keep(key, known)
         return known
 
@@ -111,7 +141,7 @@ class Measuring:
             known = measured(meter)
             self._measures.keep(key, known)
             if weigh_by is not None and weigh_by.key != meter.key:
-                self._weights.keep((piece.hash, weigh_by.key), weight_of(measured(weigh_by)))
+                self._weights.keep((piece.hash, weigh_by.key), measured(weigh_by).weight)
         return known
 
 
@@ -122,8 +152,3 @@ def _read(piece: Slice, dialect: Dialect) -> Callable[[Meter], Measure]:
     if piece.kind == "tool":
         return partial(measure_tool, read_tool(piece, dialect))
     return partial(measure_message, read_message(piece, dialect))
-
-
-def weight_of(measure: Measure) -> int:
-    """All tokens of a slice, frames and sealed reasoning included: what limits and plans go by."""
-    return measure.frame + sum(entry.tokens for entry in measure.entries) + measure.sealed_tokens
