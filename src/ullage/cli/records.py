@@ -45,7 +45,9 @@ def open_records(data_dir: str | None = None) -> Reader:
     return open_reader(loaded.settings.store.url, loaded.paths.data_dir)
 
 
-def complete_id(prefix: str, noun: str, ids: Callable[..., list[str]]) -> str:
+def complete_id(
+    prefix: str, noun: str, ids: Callable[..., list[str]], *, hint: str = "`ullage sessions` lists what is known."
+) -> str:
     """The one id that begins with `prefix`. Of several it is the one that all others begin with in turn, if there is such a one:
     a session rather than its sub-agents. Raises `InputError` if there is none, or no such one.
     """
@@ -53,7 +55,7 @@ def complete_id(prefix: str, noun: str, ids: Callable[..., list[str]]) -> str:
     if not found:
         raise InputError(
             f"No {noun} begins with {safe(prefix)!r}.",
-            hint="`ullage sessions` lists what is known.",
+            hint=hint,
             code="not_found",
         )
     if all(one.startswith(found[0]) for one in found):

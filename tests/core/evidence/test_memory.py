@@ -124,6 +124,14 @@ def test_a_claim_may_be_superseded_by_its_opposite(keeping: Keeping) -> None:
         keeping.remember("telemetry is on", supersedes=first.id)
 
 
+def test_a_claim_that_supersedes_keeps_the_key_unless_it_says_another(keeping: Keeping) -> None:
+    first = keeping.remember("Build Runner = vitest")
+    second = keeping.remember("We use jest", supersedes=first.id)
+    third = keeping.remember("Test Runner = jest", supersedes=second.id)
+    fourth = keeping.remember("We use bun", supersedes=third.id, key="runtime")
+    assert [item.key for item in (second, third, fourth)] == ["build-runner", "test-runner", "runtime"]
+
+
 @pytest.mark.parametrize("state", ["invalid", "expired"])
 def test_once_a_claim_has_ended_nothing_contradicts_it(keeping: Keeping, state: str) -> None:
     first = keeping.remember("telemetry is enabled")

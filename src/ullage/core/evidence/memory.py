@@ -39,7 +39,7 @@ class MemoryLimits(Struct, frozen=True, kw_only=True):
 
 
 class NewMemory(Struct, frozen=True, kw_only=True):
-    """A claim that is to be remembered. Without a `key` it gets one from what it says, if that can be told."""
+    """A claim that is to be remembered. Without a `key` it gets one from what it says or supersedes, if that can be told."""
 
     claim: str
     owner: Owner
@@ -64,8 +64,8 @@ def add_memory(kept: Kept, new: NewMemory, stamp: Stamp, *, limits: MemoryLimits
             hint="Say --scope session, or pin the text: `ullage pin add --scope branch`.",
             code="bad_scope",
         )
-    key = derive_key(claim) if new.key is None else _given_key(new.key)
     superseded = need_active(kept, new.supersedes, "memory") if new.supersedes is not None else None
+    key = _find_key(new.key, claim, superseded)
     duplicate = find_duplicate(kept, "memory", new.owner, claim)
     if duplicate is not None and duplicate is not superseded:
         return Change(duplicate, None)
@@ -124,12 +124,13 @@ def report_memory(ranked: Ranked, tokens: int) -> dict[str, Any]:
     }
 
 
-def _given_key(text: str) -> str:
-    key = normalise_key(text)
+def _find_key(given: str | None, claim: str, superseded: Item | None) -> str | None:
+    """The key that is given, else that of what the claim says, else that of what it supersedes."""
+    if given is None:
+        return derive_key(claim) or (superseded.key if superseded is not None else None)
+    key = normalise_key(given)
     if key is None:
-        raise CallError(
-            f"The key {text[:100]!r} has no letter or digit.", hint="Name what it is about.", code="bad_key"
-        )
+        raise CallError("The key has no letter or digit.", hint="Name what the claim is about.", code="bad_key")
     return key
 
 
