@@ -8,6 +8,7 @@ from msgspec import convert
 
 from ullage.core.calibration import Bounds
 from ullage.core.planning import Limits, Policy
+from ullage.core.planning.request import Caps
 
 if TYPE_CHECKING:
     from .records import Settings
@@ -30,4 +31,17 @@ def make_policy(settings: Settings) -> Policy:
         enabled=settings.models.enabled,
         method=calibration.method,
         auto_tune=calibration.auto_tune,
+    )
+
+
+def make_caps(settings: Settings) -> Caps:
+    """The most that each category of a plan may take, whatever the model's window."""
+    planning = settings.planning
+    return Caps(
+        recent_tail=planning.recent_tail_tokens,
+        pinned=planning.max_pinned_tokens,
+        memory=planning.max_memory_tokens,
+        history=planning.max_retrieved_history_tokens,
+        project=planning.max_project_tokens,
+        summary=planning.max_summary_tokens,
     )

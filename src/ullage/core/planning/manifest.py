@@ -50,7 +50,7 @@ def report_plan(
         "tokens": plan.tokens,
         "fixed_tokens": plan.fixed_tokens,
         "limit": plan.limit,
-        "target": plan.target,
+        "target_tokens": plan.target,
         "ullage": plan.ullage,
         "messages": {"total": len(messages), "included": len(included), "excluded": len(excluded)},
         "recent_tail_limit": given.caps.recent_tail,
