@@ -1,5 +1,58 @@
 """ullage: see, fit and steer what a coding agent sends to a model."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from .library import (
+        Breakdown,
+        Conversation,
+        Evidence,
+        ModelOverride,
+        ModelProfile,
+        Plan,
+        Reference,
+        Session,
+        Settings,
+        Supplement,
+        account,
+        parse_request,
+        plan,
+        read_session,
+        render,
+        resolve_profile,
+        shorten_results,
+    )
+
+__all__ = [
+    "Breakdown",
+    "Conversation",
+    "Evidence",
+    "ModelOverride",
+    "ModelProfile",
+    "Plan",
+    "Reference",
+    "Session",
+    "Settings",
+    "Supplement",
+    "__version__",
+    "account",
+    "parse_request",
+    "plan",
+    "read_session",
+    "render",
+    "resolve_profile",
+    "shorten_results",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The library is loaded when something of it is asked for: commands start without it."""
+    if name.startswith("_") or name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import library
+
+    return getattr(library, name)

@@ -16,7 +16,7 @@ import aiohttp
 import msgspec
 from msgspec.structs import replace
 
-from ullage import __version__
+from ullage._version import __version__
 from ullage.core.errors import InputError, UllageError, UpstreamError
 
 from .files import GENAI_FILE, LITELLM_FILE, CatalogueFile, make_file, read_catalogue, write_bytes
