@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ullage.stores import (
+    ArtifactRecord,
     CallRecord,
     EventRecord,
     MemoryStore,
@@ -92,6 +93,16 @@ class Records:
             "tokens": 40_000,
         }
         return PrefixRecord(session=session, **(common | fields))
+
+    def artifact(self, name: str = "a1", **fields: Any) -> ArtifactRecord:
+        common: dict[str, Any] = {
+            "session": "s1",
+            "used_ms": NOW_MS,
+            "sha256": "0" * 64,
+            "size_bytes": 20_000,
+            "chars": 20_000,
+        }
+        return ArtifactRecord(id=name, **(common | fields))
 
     def mutation(self, name: str = "m1", **fields: Any) -> MutationRecord:
         common: dict[str, Any] = {

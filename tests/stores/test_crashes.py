@@ -201,7 +201,8 @@ def test_a_process_killed_while_it_prunes_loses_nothing_that_was_to_stay(
     assert counts(database)[table] == before > 200
     store = open_sqlite(keep_days=30)
     assert store.samples(*KEY) == learned[:199:-1]
-    expected = {"calls": 400, "events": 400, "prefixes": 400, "samples": 200, "sessions": 400, "mutations": 800}
+    kept = {"calls": 400, "events": 400, "prefixes": 400, "artifacts": 400, "sessions": 400}
+    expected = {**kept, "samples": 200, "mutations": 800}
     wait_until(lambda: counts(database) == expected)
     assert store.samples(*KEY) == learned[:199:-1]
     assert store.problems() == ()
@@ -213,6 +214,7 @@ def put_old_and_new(store: SqliteStore, records: Records, now_ms: int) -> None:
         store.put_event(records.event(created_ms=time_ms))
         store.put_session(records.session(f"{time_ms}", last_ms=time_ms))
         store.put_prefix(records.prefix(f"{time_ms}", used_ms=time_ms))
+        store.put_artifact(records.artifact(f"{time_ms}", used_ms=time_ms))
         store.put_mutation(records.mutation(f"{time_ms}", created_ms=time_ms))
 
 

@@ -500,7 +500,7 @@ def make_older(path: Path) -> None:
     """The first version of the tables, as it was before there were samples and prefixes."""
     connection = sqlite3.connect(path)
     connection.executescript(
-        "DROP TABLE samples; DROP TABLE prefixes; DROP TABLE mutations;"
+        "DROP TABLE samples; DROP TABLE prefixes; DROP TABLE mutations; DROP TABLE artifacts;"
         "DELETE FROM schema_migrations WHERE version > 1; PRAGMA journal_mode = DELETE;"
     )
     connection.close()

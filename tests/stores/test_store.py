@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -73,7 +73,7 @@ def test_an_empty_store_has_nothing_and_no_problems(store: Store) -> None:
     assert store.flush()
     assert (store.sessions(), store.calls(), store.events(), store.problems()) == ([], [], [], ())
     assert (store.samples(*KEY), store.sample_keys(), store.prefixes()) == ([], [], [])
-    assert (store.mutations(), store.mutation_version()) == ([], 0)
+    assert (store.mutations(), store.mutation_version(), store.artifacts()) == ([], 0, [])
 
 
 def test_what_was_never_put_is_not_found(store: Store) -> None:
@@ -175,6 +175,7 @@ def test_text_that_utf8_cannot_hold_is_kept_with_replacements(store: Store, reco
     store.put_sample(records.sample("c\udfff", model="x\ud800y"))
     store.put_prefix(records.prefix("s\ud800"))
     store.put_mutation(records.mutation(payload={"text": "\ud800"}))
+    store.put_artifact(records.artifact(tool="x\ud800"))
     assert store.flush()
     assert store.sessions()[0].id == "s?"
     assert [(call.id, call.model) for call in store.calls()] == [("c?", "x?y")]
@@ -182,6 +183,7 @@ def test_text_that_utf8_cannot_hold_is_kept_with_replacements(store: Store, reco
     assert [sample.id for sample in store.samples("anthropic", "x?y", "wire-v1")] == ["c?"]
     assert [prefix.session for prefix in store.prefixes()] == ["s?"]
     assert [change.payload for change in store.mutations()] == [{"text": "?"}]
+    assert [record.tool for record in store.artifacts()] == ["x?"]
     assert store.problems() == ()
 
 
@@ -341,6 +343,40 @@ def test_changes_are_filtered_by_kind_session_and_project(store: Store, records:
     assert (found(session="s2"), found(project="/code/a"), found(project="/code")) == ("b", "bc", "")
     assert found(project="/code/a", kind="memory") == "c"
     assert found(session="s1", project="/code/a") == ""
+
+
+def test_the_last_use_of_an_artifact_in_a_session_stays_in_whatever_order_it_comes(
+    store: Store, records: Records
+) -> None:
+    store.put_artifact(records.artifact(used_ms=2, tool="read"))
+    store.put_artifact(records.artifact(used_ms=1))
+    store.put_artifact(records.artifact(session="s2", used_ms=1))
+    assert store.flush()
+    assert store.artifacts() == [
+        records.artifact(used_ms=2, tool="read"),
+        records.artifact(session="s2", used_ms=1),
+    ]
+    store.put_artifact(records.artifact(used_ms=3, project="/code/a"))
+    assert store.flush()
+    assert store.artifacts("s1") == [records.artifact(used_ms=3, project="/code/a")]
+
+
+def test_artifacts_are_found_by_session_project_and_beginning_of_their_id(store: Store, records: Records) -> None:
+    store.put_artifact(records.artifact("ab12", used_ms=1))
+    store.put_artifact(records.artifact("ab34", used_ms=3, project="/code/a"))
+    store.put_artifact(records.artifact("cd56", used_ms=2, session="s2", project="/code/a"))
+    assert store.flush()
+
+    def found(*session: str, **wanted: Any) -> list[str]:
+        return [record.id for record in store.artifacts(*session, **wanted)]
+
+    assert found() == ["ab34", "cd56", "ab12"]
+    assert found(limit=2) == ["ab34", "cd56"]
+    assert found("s1") == ["ab34", "ab12"]
+    assert found(project="/code/a") == ["ab34", "cd56"]
+    assert found(prefix="ab") == ["ab34", "ab12"]
+    assert found(prefix="ab", project="/code/a", limit=5) == ["ab34"]
+    assert found("s2", prefix="ab") == found(prefix="x") == found(project="/code") == []
 
 
 def test_the_version_of_the_log_is_another_one_after_each_change(store: Store, records: Records) -> None:

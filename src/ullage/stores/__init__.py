@@ -1,6 +1,16 @@
 """Where ullage keeps what it learned: one small interface, several stores (docs/decisions/0003-stores.md)."""
 
-from .base import CallRecord, EventRecord, MutationRecord, PrefixRecord, Reader, SampleRecord, SessionRecord, Store
+from .base import (
+    ArtifactRecord,
+    CallRecord,
+    EventRecord,
+    MutationRecord,
+    PrefixRecord,
+    Reader,
+    SampleRecord,
+    SessionRecord,
+    Store,
+)
 from .learned import to_pairs, to_sample
 from .memory import MemoryStore
 from .opening import open_reader, open_store
@@ -8,6 +18,7 @@ from .report import report_call, report_event, report_session
 from .sqlite import SqliteStore
 
 __all__ = [
+    "ArtifactRecord",
     "CallRecord",
     "EventRecord",
     "MemoryStore",

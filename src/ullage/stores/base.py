@@ -149,6 +149,29 @@ MutationRecord = Mutation
 """One change to pins or memory, as the core replays it."""
 
 
+class ArtifactRecord(Struct, frozen=True, kw_only=True):
+    """A large tool result that a session was sent a reference to, without its text: that lies in a file named by `sha256`.
+
+    `id` is the one in the reference. `used_ms` is when it was last sent, epoch milliseconds. `size_bytes` are of its UTF-8,
+    `chars` UTF-16 units. Tokens are of the whole text and of its reference, by the estimator of the plan. `project` is the
+    absolute path of the project whose folder holds the file, `None` for that of the user.
+    """
+
+    id: str
+    session: str
+    used_ms: int
+    project: str | None = None
+    sha256: str
+    size_bytes: int
+    chars: int
+    tool: str | None = None
+    call_id: str | None = None
+    is_error: bool = False
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    classification: str = "normal"
+
+
 class Reader(Protocol):
     """The reading half, safe to use from any thread. Every read raises `StoreError` when the database cannot be used.
 
@@ -205,6 +228,12 @@ class Reader(Protocol):
         """A number that is another one once there are more changes: cheap enough to ask before every request."""
         ...
 
+    def artifacts(
+        self, session_id: str | None = None, *, project: str | None = None, prefix: str = "", limit: int = 50
+    ) -> list[ArtifactRecord]:
+        """Those whose ids begin with `prefix`, the one used last first; what is given filters."""
+        ...
+
     def problems(self) -> tuple[str, ...]:
         """What went wrong, as sentences: a file moved aside, writes waiting, records dropped with their number. The store has
         logged them itself, each once."""
@@ -240,6 +269,10 @@ class Store(Reader, Protocol):
 
     def put_mutation(self, record: MutationRecord) -> None:
         """Adds a change to the log of pins and memory, unless one of that id is in it. Nothing is ever removed from it."""
+        ...
+
+    def put_artifact(self, record: ArtifactRecord) -> None:
+        """Keeps what was used last of one id in one session, in whatever order they are put."""
         ...
 
     def flush(self, timeout_s: float = 5.0) -> bool:

@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from .base import CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
+from .base import ArtifactRecord, CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
 
-Record = TypeVar("Record", SessionRecord, CallRecord, EventRecord, SampleRecord, PrefixRecord, MutationRecord)
+Record = TypeVar(
+    "Record", SessionRecord, CallRecord, EventRecord, SampleRecord, PrefixRecord, MutationRecord, ArtifactRecord
+)
 
 COMPRESS_FROM_BYTES = 1024
 """Shorter records are kept as plain JSON: there is little to win and they stay readable in any SQLite tool."""

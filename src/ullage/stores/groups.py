@@ -39,6 +39,12 @@ PUT_MUTATION = (
     " ON CONFLICT (id) DO NOTHING"
 )
 
+PUT_ARTIFACT = (
+    "INSERT INTO artifacts (id, session, project, used_ms, record) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (id, session) DO UPDATE SET project = excluded.project, used_ms = excluded.used_ms,"
+    " record = excluded.record WHERE excluded.used_ms >= used_ms"
+)
+
 _REFUSALS = (
     sqlite3.IntegrityError,
     sqlite3.DataError,

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ullage.core.errors import StoreError
 
-from .base import CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
+from .base import ArtifactRecord, CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
 from .encoding import decode, unpack
 from .files import SIDE_FILES, explain, open_read_only
 from .migrations import MIGRATIONS, find_version
@@ -37,6 +37,7 @@ RECORDS: dict[str, type[Struct]] = {
     "samples": SampleRecord,
     "prefixes": PrefixRecord,
     "mutations": MutationRecord,
+    "artifacts": ArtifactRecord,
 }
 """What the `record` column of each table holds."""
 
@@ -47,6 +48,7 @@ _TIMES = {
     "samples": "SELECT min(created_ms), max(created_ms) FROM samples",
     "prefixes": "SELECT min(used_ms), max(used_ms) FROM prefixes",
     "mutations": "SELECT min(created_ms), max(created_ms) FROM mutations",
+    "artifacts": "SELECT min(used_ms), max(used_ms) FROM artifacts",
 }
 _NEWEST = {
     "sessions": "SELECT record FROM sessions ORDER BY last_ms DESC LIMIT 1",
@@ -60,6 +62,7 @@ _ALL = {
     "samples": "SELECT record FROM samples",
     "prefixes": "SELECT record FROM prefixes",
     "mutations": "SELECT record FROM mutations",
+    "artifacts": "SELECT record FROM artifacts",
 }
 _MOST_TOLD = 10
 

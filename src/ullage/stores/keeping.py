@@ -6,9 +6,10 @@ import secrets
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ullage.core.errors import StoreError
+from ullage.core.errors import InputError, StoreError
 from ullage.core.evidence.changes import Stamp
 from ullage.core.evidence.mutations import Kept, replay
+from ullage.core.evidence.scopes import name_place
 
 from .report import iso_time
 
@@ -62,6 +63,19 @@ def write_change(store: Store, change: Change) -> Item:
                 code="indeterminate",
             )
     return change.item
+
+
+def branch_of(reader: Reader, session_id: str) -> str:
+    """The branch that the newest request of a session ended on. Raises `InputError` where that is not known."""
+    session = reader.find_session(session_id)
+    tip = (session.tip if session is not None else None) or {}
+    if not tip.get("last"):
+        raise InputError(
+            f"Nothing is known of the messages of session {session_id[:100]!r}.",
+            hint="Send one prompt through `ullage serve`, or keep it for the session as a whole.",
+            code="no_branch",
+        )
+    return name_place(tip["depth"] - 1, tip["last"])
 
 
 def report_item(item: Item) -> dict[str, Any]:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import threading
+from itertools import islice
 from typing import Generic
 
 from ullage.core.errors import StoreError
 
-from .base import SAMPLES_KEPT, CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
+from .base import (
+    SAMPLES_KEPT,
+    ArtifactRecord,
+    CallRecord,
+    EventRecord,
+    MutationRecord,
+    PrefixRecord,
+    SampleRecord,
+    SessionRecord,
+)
 from .encoding import Record, decode, encode
 from .rollup import bound
 
@@ -35,6 +45,7 @@ class MemoryStore:
         self._prefixes = _Shelf(PrefixRecord, records)
         self._samples: dict[SampleKey, _Shelf[SampleRecord]] = {}
         self._mutations: dict[str, bytes] = {}
+        self._artifacts = _Shelf(ArtifactRecord, records)
         self._event_number = 0
         self._problems = problems
         self._closed = False
@@ -79,6 +90,14 @@ class MemoryStore:
         record, payload = encode(record)
         with self._lock:
             self._mutations.setdefault(record.id, payload)
+
+    def put_artifact(self, record: ArtifactRecord) -> None:
+        record, payload = encode(record)
+        place = repr((record.id, record.session))
+        with self._lock:
+            newest = self._artifacts.age_of(place)
+            if newest is None or newest[0] <= record.used_ms:
+                self._artifacts.put(place, (record.used_ms, ""), (record.session, record.project), payload)
 
     def flush(self, timeout_s: float = 5.0) -> bool:
         return True
@@ -136,6 +155,13 @@ class MemoryStore:
         self._check_open()
         return len(self._mutations)
 
+    def artifacts(
+        self, session_id: str | None = None, *, project: str | None = None, prefix: str = "", limit: int = 50
+    ) -> list[ArtifactRecord]:
+        shelf = self._open(self._artifacts)
+        found = (record for record in shelf.newest((session_id, project), len(shelf)) if record.id.startswith(prefix))
+        return list(islice(found, max(limit, 0)))
+
     def problems(self) -> tuple[str, ...]:
         return self._problems
 
@@ -164,6 +190,9 @@ class _Shelf(Generic[Record]):
         self._kind: type[Record] = kind
         self._limit = limit
         self._entries: dict[str, tuple[tuple[int, str], tuple[str | None, ...], bytes]] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
 
     def __contains__(self, key: str) -> bool:
         return key in self._entries

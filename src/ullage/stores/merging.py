@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from .base import CallRecord, EventRecord, MutationRecord, PrefixRecord, Reader, SampleRecord, SessionRecord
+    from .base import (
+        ArtifactRecord,
+        CallRecord,
+        EventRecord,
+        MutationRecord,
+        PrefixRecord,
+        Reader,
+        SampleRecord,
+        SessionRecord,
+    )
     from .places import ProjectFile
 
 T = TypeVar("T")
@@ -111,6 +120,11 @@ class ProjectReader:
 
     def mutation_version(self) -> int:
         return self._main.mutation_version()
+
+    def artifacts(
+        self, session_id: str | None = None, *, project: str | None = None, prefix: str = "", limit: int = 50
+    ) -> list[ArtifactRecord]:
+        return self._main.artifacts(session_id, project=project, prefix=prefix, limit=limit)
 
     def problems(self) -> tuple[str, ...]:
         return (*self._main.problems(), *self._notes)

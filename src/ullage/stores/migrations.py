@@ -113,6 +113,22 @@ MIGRATIONS = (
         );
         """,
     ),
+    Migration(
+        "m004_artifacts",
+        """
+        CREATE TABLE artifacts (
+            seq INTEGER PRIMARY KEY,
+            id TEXT NOT NULL,
+            session TEXT NOT NULL,
+            project TEXT,
+            used_ms INTEGER NOT NULL,
+            record BLOB NOT NULL,
+            UNIQUE (id, session)
+        );
+        CREATE INDEX artifacts_by_used ON artifacts (used_ms);
+        CREATE INDEX artifacts_by_session ON artifacts (session, used_ms);
+        """,
+    ),
 )
 
 

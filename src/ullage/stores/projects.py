@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from .base import CallRecord, EventRecord, MutationRecord, PrefixRecord, Reader, SampleRecord, SessionRecord, Store
+    from .base import (
+        ArtifactRecord,
+        CallRecord,
+        EventRecord,
+        MutationRecord,
+        PrefixRecord,
+        Reader,
+        SampleRecord,
+        SessionRecord,
+        Store,
+    )
     from .lease import Lease
     from .open_projects import Record
     from .sweep import Sweep
@@ -30,7 +40,7 @@ _KNOWN_PLACES = 1024
 
 class ProjectStore(ProjectReader):
     """Sessions, calls and events whose record names a project go to that project's file in `folder`; everything else, and all
-    samples, prefixes and changes to pins and memory, to `main`. Reads see all files.
+    samples, prefixes, artifacts and changes to pins and memory, to `main`. Reads see all files.
 
     `find_root` says which folder a record's project is, `None` for none (`places.find_root`); the record is kept with that path.
     Which file a record goes to is decided anew for each: what a session left behind in another project stays there. `open_one`
@@ -73,6 +83,9 @@ class ProjectStore(ProjectReader):
 
     def put_mutation(self, record: MutationRecord) -> None:
         self._store.put_mutation(record)
+
+    def put_artifact(self, record: ArtifactRecord) -> None:
+        self._store.put_artifact(record)
 
     def flush(self, timeout_s: float = 5.0) -> bool:
         deadline = time.monotonic() + timeout_s

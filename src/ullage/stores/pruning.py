@@ -22,11 +22,13 @@ _COUNT_OLD = {
     "calls": "SELECT count(*) FROM calls WHERE created_ms < ?",
     "events": "SELECT count(*) FROM events WHERE created_ms < ?",
     "sessions": "SELECT count(*) FROM sessions WHERE last_ms < ?",
+    "artifacts": "SELECT count(*) FROM artifacts WHERE used_ms < ?",
 }
 _REMOVE_OLD = {
     "calls": "DELETE FROM calls WHERE seq IN (SELECT seq FROM calls WHERE created_ms < ? LIMIT ?)",
     "events": "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE created_ms < ? LIMIT ?)",
     "sessions": "DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE last_ms < ? LIMIT ?)",
+    "artifacts": "DELETE FROM artifacts WHERE seq IN (SELECT seq FROM artifacts WHERE used_ms < ? LIMIT ?)",
 }
 _COUNT_CALLS = "SELECT count(*) FROM calls"
 _REMOVE_MORE = (

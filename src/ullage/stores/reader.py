@@ -14,7 +14,16 @@ import msgspec
 from ullage.core.errors import StoreError
 
 from . import files
-from .base import SAMPLES_KEPT, CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
+from .base import (
+    SAMPLES_KEPT,
+    ArtifactRecord,
+    CallRecord,
+    EventRecord,
+    MutationRecord,
+    PrefixRecord,
+    SampleRecord,
+    SessionRecord,
+)
 from .encoding import Record, decode, unpack
 
 if TYPE_CHECKING:
@@ -64,6 +73,17 @@ _MUTATIONS = (
     "SELECT record FROM mutations WHERE (? IS NULL OR kind = ?) AND (? IS NULL OR session = ?)"
     " AND (? IS NULL OR project = ?) ORDER BY seq"
 )
+# Of a few thousand rows; asked by people and their agents, never for a request.
+_ARTIFACTS = {
+    False: (
+        "SELECT record FROM artifacts WHERE id BETWEEN ? AND ? AND (? IS NULL OR project = ?)"
+        " ORDER BY used_ms DESC, seq DESC LIMIT ?"
+    ),
+    True: (
+        "SELECT record FROM artifacts WHERE session = ? AND id BETWEEN ? AND ? AND (? IS NULL OR project = ?)"
+        " ORDER BY used_ms DESC, seq DESC LIMIT ?"
+    ),
+}
 _MUTATION_VERSION = "SELECT max(seq) FROM mutations"
 
 
@@ -136,6 +156,13 @@ class SqliteReader:
     def mutation_version(self) -> int:
         ((newest,),) = self._rows(_MUTATION_VERSION)
         return newest or 0
+
+    def artifacts(
+        self, session_id: str | None = None, *, project: str | None = None, prefix: str = "", limit: int = 50
+    ) -> list[ArtifactRecord]:
+        session = [] if session_id is None else [session_id]
+        wanted = (*session, prefix, prefix + LAST_CHARACTER, project, project)
+        return self._records(ArtifactRecord, _ARTIFACTS[session_id is not None], *wanted, limit)
 
     def problems(self) -> tuple[str, ...]:
         return ()

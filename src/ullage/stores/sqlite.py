@@ -12,7 +12,7 @@ import msgspec
 from .base import SAMPLES_KEPT
 from .encoding import encode
 from .files import open_for_writing
-from .groups import PUT_CALL, PUT_EVENT, PUT_MUTATION, PUT_PREFIX, PUT_SAMPLE, PUT_SESSION, Write
+from .groups import PUT_ARTIFACT, PUT_CALL, PUT_EVENT, PUT_MUTATION, PUT_PREFIX, PUT_SAMPLE, PUT_SESSION, Write
 from .reader import SqliteReader
 from .rollup import bound
 from .writer import QUEUE_BYTES, QUEUE_RECORDS, Writer
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from .base import CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
+    from .base import ArtifactRecord, CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
     from .encoding import Record
 
 KEEP_DAYS = 90
@@ -106,6 +106,12 @@ class SqliteStore:
             values = (record.id, record.kind, record.session, record.project, record.created_ms)
             self._writer.put(Write(PUT_MUTATION, None, values, payload))
 
+    def put_artifact(self, record: ArtifactRecord) -> None:
+        if encoded := self._encode(record):
+            record, payload = encoded
+            values = (record.id, record.session, record.project, record.used_ms)
+            self._writer.put(Write(PUT_ARTIFACT, None, values, payload))
+
     def flush(self, timeout_s: float = 5.0) -> bool:
         return self._writer.flush(timeout_s)
 
@@ -148,6 +154,11 @@ class SqliteStore:
 
     def mutation_version(self) -> int:
         return self._look_up.mutation_version()
+
+    def artifacts(
+        self, session_id: str | None = None, *, project: str | None = None, prefix: str = "", limit: int = 50
+    ) -> list[ArtifactRecord]:
+        return self._reader.artifacts(session_id, project=project, prefix=prefix, limit=limit)
 
     def problems(self) -> tuple[str, ...]:
         return self._writer.problems()

@@ -29,6 +29,7 @@ _REMOVE_OLD = (
     "DELETE FROM calls WHERE seq IN (SELECT seq FROM calls WHERE created_ms < ? LIMIT ?)",
     "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE created_ms < ? LIMIT ?)",
     "DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE last_ms < ? LIMIT ?)",
+    "DELETE FROM artifacts WHERE seq IN (SELECT seq FROM artifacts WHERE used_ms < ? LIMIT ?)",
 )
 _REMOVE_COLD = "DELETE FROM prefixes WHERE seq IN (SELECT seq FROM prefixes WHERE used_ms < ? LIMIT ?)"
 _TRIM_KEY = (
