@@ -6,6 +6,7 @@
     ├── InputError         the material is at fault: a file, a body, a line (CLI exit 1)
     │   ├── RequestError   a request body cannot be read as its dialect
     │   └── SessionError   a recorded session cannot be read
+    ├── PrivacyError       what was asked to be sent may not leave, or nobody can tell
     ├── UpstreamError      the provider or the way to it
     └── StoreError         our own database
 
@@ -57,6 +58,12 @@ class SessionError(InputError):
     """A recorded session cannot be read."""
 
     code = "bad_session"
+
+
+class PrivacyError(UllageError):
+    """A request may not go where it was to go, or could not be checked. Nothing of it is sent."""
+
+    code = "privacy_refused"
 
 
 class UpstreamError(UllageError):

@@ -39,7 +39,7 @@ _AFTER_VALUE = re.compile(rb"[ \t\n\r]*([,}])")
 _SEPARATOR = re.compile(rb"[ \t\n\r]*([,\]])[ \t\n\r]*")
 _COMMA = ord(",")
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]|[^"\[\]{},: \t\n\r]+', re.DOTALL)
+TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]|[^"\[\]{},: \t\n\r]+', re.DOTALL)
 
 _NOT_OPENING = bytes(sorted(set(range(256)) - set(b"[{\0")))
 _PIECE_BYTES = 65_536
@@ -260,7 +260,7 @@ def _equal(left: memoryview, right: memoryview) -> bool:
 
 def _walk_value(text: memoryview, start: int) -> int:
     depth = 0
-    for token in _TOKEN.finditer(text, start):
+    for token in TOKEN.finditer(text, start):
         first = token[0][:1]
         if first in (b"[", b"{"):
             depth += 1
