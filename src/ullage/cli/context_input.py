@@ -69,7 +69,7 @@ def inspect(source: str | None, wishes: Wishes, progress: Callable[[int, int], N
 
         refuse_call(wishes)
         return _named(inspect_live(wishes), "live")
-    found = _open(source, wishes)
+    found = open_source(source, wishes)
     if isinstance(found, Request):
         return _named(inspect_request(found), source)
     from .context_session import inspect_session
@@ -91,11 +91,11 @@ def find_request(source: str, wishes: Wishes) -> Request | None:
 
     Raises `InputError` for what is not there.
     """
-    found = _open(source, wishes)
+    found = open_source(source, wishes)
     return found if isinstance(found, Request) else None
 
 
-def _open(source: str, wishes: Wishes) -> Request | Path:
+def open_source(source: str, wishes: Wishes) -> Request | Path:
     """The request in a source, else the path of what may be a session, which is a copy where it can be read only once."""
     path = Path(source)
     if source == STDIN:

@@ -15,7 +15,7 @@ from .output import print_json
 from .records import ago, complete_id, data_dir_option, json_option, open_records, print_lines, table, tokens
 
 if TYPE_CHECKING:
-    from ullage.stores import CallRecord
+    from ullage.stores import CallRecord, Reader
 
 _LABEL_WIDTH = 13
 _KEPT = {"rollup": "of the context report the first and the last items", "omitted": "all but the context report"}
@@ -34,22 +34,23 @@ def command(call_id: str | None, as_json: bool, data_dir: str | None) -> None:
     """
     from ullage.stores import report_call
 
-    store = open_records(data_dir)
-    if call_id is None:
-        newest = store.calls(limit=1)
-        if not newest:
-            raise InputError(
-                "No call is recorded yet.", hint="Send one prompt through `ullage serve`.", code="not_found"
-            )
-        call = newest[0]
-    else:
-        found = store.find_call(complete_id(call_id, "call", store.call_ids))
-        assert found is not None, "its id was just found"
-        call = found
+    call = find_record(open_records(data_dir), call_id)
     if as_json:
         print_json(report_call(call))
     else:
         print_lines([*describe(call), *list_sections(call.breakdown)])
+
+
+def find_record(store: Reader, call_id: str | None) -> CallRecord:
+    """The call whose id begins so, else the newest one. Raises `InputError` if there is none."""
+    if call_id is not None:
+        found = store.find_call(complete_id(call_id, "call", store.call_ids))
+        assert found is not None, "its id was just found"
+        return found
+    newest = store.calls(limit=1)
+    if not newest:
+        raise InputError("No call is recorded yet.", hint="Send one prompt through `ullage serve`.", code="not_found")
+    return newest[0]
 
 
 def describe(call: CallRecord) -> list[str]:

@@ -1,0 +1,163 @@
+"""A plan in sentences: what is sent, what is left out and why, and what to do about it. Told from the report that is stored."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from .awareness_text import counted
+from .records import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ullage.core.planning.records import Plan
+
+    Report = dict[str, Any]
+
+_ERRORS = {
+    "fixed_over_limit": "System prompt and tools alone take {fixed_tokens:,} tokens: the limit is {limit:,}.",
+    "mandatory_over_limit": "What must be sent takes {tokens:,} tokens{pins}: the limit is {limit:,}.",
+    "pins_over_cap": "The pins take more than planning.max_pinned_tokens allows.",
+    "broken_exchange": "In the current turn, a tool call lacks its result, or a result its call.",
+    "invalid_selection": "What was chosen is not what a provider takes.",
+}
+
+_REASONS = {
+    "recent-tail-limit": "would make the recent tail longer than {recent_tail_limit:,} tokens",
+    "recent-tail-and-input-budget": "would exceed both the recent tail and the input limit",
+    "input-budget": "would exceed the input limit",
+    "recent-tail-closed": "are older than the first that did not fit",
+    "before-tail": "are older than where the tail was cut for the prompt cache's sake",
+    "thinking-first": "come before the first signed thinking of the loop, with which it must begin",
+    "broken-exchange": "hold a call without its result, or a result without its call",
+    "summary-policy-or-budget": "are summaries beyond their budget",
+    "background-without-retrieval": "come before the first request of the user",
+    "pin-budget": "are the rest of a pinned turn beyond the budget of pins",
+    "category-budget": "exceed the budget of their kind",
+    "no-source": "name no source",
+    "duplicate": "were offered twice",
+    "no-user-message": "found no request of the user to stand before",
+    "plan-failed": "go with no plan that failed",
+}
+_KINDS = {"pin": "pin", "memory": "remembered fact", "retrieval": "piece of history", "project": "snippet"}
+_LARGEST = 5
+
+
+def describe_error(made: Plan) -> str:
+    """Why there is no managed plan, in a sentence."""
+    assert made.error is not None, "asked for the error of a plan that has one"
+    pinned = sum(row.tokens for row in made.groups if row.kind == "pin" and row.selected)
+    pinned += sum(one.tokens for one in made.supplements if one.kind == "pin")
+    return _error_text(made.error, made.fixed_tokens, made.tokens, made.limit, pinned)
+
+
+def tell_plan(report: Report, estimator: str) -> Iterator[str]:
+    """The sentences, one a line."""
+    yield _opening(report, estimator)
+    yield from _left_out(report)
+    yield from _changes(report)
+    yield from _supplements(report)
+    yield from _cache(report)
+    if report["messages"]["excluded"]:
+        yield "To keep something whatever the limit, pin it: `ullage pin add TEXT`."
+
+
+def _opening(report: Report, estimator: str) -> str:
+    count = report["messages"]
+    size = f"~{report['tokens']:,} of at most {report['limit']:,} tokens by {estimator}"
+    some = f"{count['included']:,} of {counted(count['total'], 'message')}"
+    sent = f"{some} {'is' if count['included'] == 1 else 'are'} sent"
+    match report["status"]:
+        case "unchanged":
+            return f"Everything fits: the request goes out as it came, {size}."
+        case "managed":
+            target = f", {report['target_tokens']:,} by preference" if report["target_tokens"] < report["limit"] else ""
+            return f"{sent}: {size}{target}."
+        case "emergency":
+            return f"{report_error(report)} So the current turn and the newest that fits are sent: {some}, {size}."
+        case "fallback":
+            return f"{report_error(report)} So the client's own request is sent: {size}."
+        case _:
+            return f"{report_error(report)} Nothing less can be sent."
+
+
+def report_error(report: Report) -> str:
+    """Why there is no managed plan; nothing where there is one."""
+    if report["error"] is None:
+        return ""
+    pinned = sum(item["tokens"] for item in report["included"] if item["kind"] == "pin")
+    pinned += sum(one["tokens"] for one in report["supplements"] if one["kind"] == "pin")
+    sent = report["tokens"] if report["status"] == "refused" else None
+    return _error_text(report["error"], report["fixed_tokens"], sent, report["limit"], pinned)
+
+
+def _error_text(error: str, fixed: int, sent: int | None, limit: int, pinned: int) -> str:
+    if error == "mandatory_over_limit" and sent is None:
+        return f"What must be sent exceeds the limit of {limit:,} tokens."
+    pins = f", {pinned:,} of them in pins" if pinned else ""
+    return _ERRORS[error].format(fixed_tokens=fixed, tokens=sent, limit=limit, pins=pins)
+
+
+def _left_out(report: Report) -> Iterator[str]:
+    sizes: dict[str, int] = defaultdict(int)
+    for item in report["excluded"]:
+        sizes[item["reason"]] += item["tokens"]
+    whole = "inventory" not in report
+    for reason, number in report["reasons"].items():
+        size = f" (~{sizes[reason]:,} tokens)" if whole else ""
+        yield f"{_that(number, 'message')} left out{size}: they {_why(reason, report)}."
+    if report["oversized"]:
+        yield f"Among them: {counted(report['oversized'], 'turn')} no smaller than the whole recent tail."
+    largest = sorted(report["excluded_groups"], key=lambda one: -one["tokens"])[:_LARGEST]
+    if len(largest) > 1:
+        named = ", ".join(f"{one['id'].partition(':')[2]} (~{tokens(one['tokens'])})" for one in largest)
+        yield f"The largest of these, by the numbers of their messages: {named}."
+
+
+def _why(reason: str, report: Report) -> str:
+    return _REASONS.get(reason, reason).format(recent_tail_limit=report["recent_tail_limit"])
+
+
+def _changes(report: Report) -> Iterator[str]:
+    if report["replaced"]:
+        places = ", ".join(str(one["index"]) for one in report["replaced"])
+        yield f"Shortened, with a note of what is missing: the results in {_named('message', places, report['replaced'])}."
+    if report["rescued"]:
+        yield "The turn before the current one is kept although it is larger than the recent tail."
+
+
+def _named(noun: str, places: str, of: list[Any]) -> str:
+    return f"{noun}{'' if len(of) == 1 else 's'} {places}"
+
+
+def _supplements(report: Report) -> Iterator[str]:
+    sent: dict[str, list[Report]] = defaultdict(list)
+    for one in report["supplements"]:
+        sent[one["kind"]].append(one)
+    for kind, some in sent.items():
+        size = sum(one["tokens"] for one in some)
+        places = ", ".join(dict.fromkeys(str(one["before"]) for one in some))
+        yield f"Added: {counted(len(some), _KINDS[kind])} (~{size:,} tokens), before message {places}."
+    for one in report["left_out"]:
+        yield f"Not added: the {_KINDS[one['kind']]} {one['id']}, as such ones {_why(one['reason'], report)}."
+
+
+def _cache(report: Report) -> Iterator[str]:
+    cache = report["cache"]
+    if not cache:
+        return
+    warm, cost = cache.get("warm_prefix"), cache.get("expected_usd")
+    if warm is not None:
+        yield f"The provider may still hold ~{warm:,} tokens of it in its prompt cache."
+    if cost is not None:
+        yield f"The rest of the task is expected to cost ${cost:.4f} with this tail{_rejected(cache, cost)}."
+
+
+def _rejected(cache: Report, cost: float) -> str:
+    other = (cache.get("rejected") or {}).get("expected_usd")
+    return f", ${other:.4f} with the one that was not chosen" if other is not None and other != cost else ""
+
+
+def _that(number: int, noun: str) -> str:
+    return f"{number:,} {noun} is" if number == 1 else f"{number:,} {noun}s are"
