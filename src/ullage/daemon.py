@@ -103,7 +103,7 @@ async def running(settings: Settings, data_dir: Path, cache_dir: Path | None = N
             upstream=upstream,
             upstreams=upstreams,
             limits=settings.server,
-            control=Control(store, engine, _token(token_file)),
+            control=Control(store, engine, _token(token_file), settings),
             connections=lambda: server.connections if server is not None else 0,
         )
         server = GatewayServer(gateway, settings.server)

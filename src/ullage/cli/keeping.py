@@ -146,7 +146,9 @@ def find_owner(target: Target, store: Reader, old: Item | None) -> Owner:
     session = _named_session(target.session, store) if target.session else _newest_session(store)
     if scope == "session":
         return Owner(scope=scope, session=session)
-    return Owner(scope=scope, session=session, branch=_branch_of(session, store))
+    from ullage.stores.keeping import branch_of
+
+    return Owner(scope=scope, session=session, branch=branch_of(store, session))
 
 
 def complete_item(prefix: str, kind: Kind, kept: Kept) -> str:
@@ -265,18 +267,3 @@ def _newest_session(store: Reader) -> str:
     what = f"session {session.id[:8]} ({session.client}, {when})"
     click.echo(f"ullage: It is for {safe(what)}; --session ID names another.", err=True)
     return session.id
-
-
-def _branch_of(session_id: str, store: Reader) -> str:
-    """The branch that the newest request of a session ended on. Raises `CallError` where that is not known."""
-    from ullage.core.evidence.scopes import name_place
-
-    session = store.find_session(session_id)
-    tip = (session.tip if session is not None else None) or {}
-    if not tip.get("last"):
-        raise CallError(
-            f"Nothing is known of the messages of session {safe(session_id)!r}.",
-            hint="Send one prompt through `ullage serve`, or say --scope session.",
-            code="no_branch",
-        )
-    return name_place(tip["depth"] - 1, tip["last"])

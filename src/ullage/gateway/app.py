@@ -79,10 +79,17 @@ class Gateway:
         if raw_path in _OPEN_PATHS:
             await _answer(send, 200, _health(), head=scope["method"] == "HEAD")
         elif raw_path.startswith("/ullage/"):
-            status, body = await self._control.answer(scope)
-            await _answer(send, status, body, head=scope["method"] == "HEAD")
+            await self._control_request(scope, receive, send)
         else:
             await self._provider_request(scope, raw_path, receive, send)
+
+    async def _control_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        named = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        try:
+            status, body = await self._control.answer(scope, RequestBody(named, receive))
+        except ClientLeft:
+            return
+        await _answer(send, status, body, head=scope["method"] == "HEAD")
 
     async def _provider_request(self, scope: Scope, raw_path: str, receive: Receive, send: Send) -> None:
         headers: Headers = scope["headers"]

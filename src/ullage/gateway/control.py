@@ -1,4 +1,4 @@
-"""The control routes under `/ullage/v1`: what the daemon knows, for those who hold its token.
+"""The control routes under `/ullage/v1`: what the daemon knows and keeps, for those who hold its token.
 
 A random token in a 0600 file is asked for also on loopback, and the Host header must name a loopback address: a web page
 that rebinds its own name to 127.0.0.1 gets nothing (design.md 10, 11).
@@ -15,55 +15,77 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from ullage.core.errors import InputError, StoreError
+from ullage.core.errors import CallError, InputError, StoreError, UllageError
 from ullage.stores import report_call, report_event, report_session
 from ullage.stores.metrics import DEFAULT_SINCE, GROUPS, parse_since, report_metrics
 
+from .keeping import Keeping
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ullage.engine import Engine
+    from ullage.settings import Settings
     from ullage.stores import Store
 
+    from .body import RequestBody
+
 _LOOPBACK = re.compile(r"(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])(?::\d+)?", re.IGNORECASE)
+
+
+_BODY_BYTES = 256 * 1024
+"""Largest body of a change: no text that may be kept comes near it."""
+
+_STATUS = {"body_too_large": 413, "conflict": 409, "not_active": 409, "pins_over_limit": 409}
 
 
 class Control:
     """Answers control requests from the store."""
 
-    def __init__(self, store: Store, engine: Engine, token: str) -> None:
+    def __init__(self, store: Store, engine: Engine, token: str, settings: Settings) -> None:
         self._store = store
         self._engine = engine
         self._token = token
+        keeping = Keeping(store, settings)
         self._reports: dict[str, Callable[[dict[str, str]], Any]] = {
             "sessions": self._sessions,
             "manifests": self._manifests,
             "context": self._context,
             "events": self._events,
             "metrics": self._metrics,
+            "pins": keeping.pins,
+            "memory": keeping.memory,
+        }
+        self._changes: dict[str, Callable[[bytes], Any]] = {
+            "pins": keeping.change_pins,
+            "memory": keeping.change_memory,
         }
 
-    async def answer(self, scope: dict[str, Any]) -> tuple[int, bytes]:
-        """Status and JSON body of the answer to a control request."""
+    async def answer(self, scope: dict[str, Any], incoming: RequestBody) -> tuple[int, bytes]:
+        """Status and JSON body of the answer to a control request. Raises `ClientLeft`."""
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         if not self._allowed(headers):
             return 401, _error(
                 "unauthorized", "the control routes need the daemon's token", "`ullage doctor` says where it is."
             )
         name = scope["path"].removeprefix("/ullage/v1/").strip("/")
-        report = self._reports.get(name)
-        if report is None or scope["method"] not in ("GET", "HEAD"):
+        route = self._routes(scope["method"]).get(name)
+        if route is None:
             return 404, _error(
                 "not_found", f"there is no control route {name[:100]!r}", f"Known: {', '.join(self._reports)}."
             )
-        query = {key: values[-1] for key, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
         try:
+            asked = await incoming.read(_BODY_BYTES) if scope["method"] == "POST" else _query(scope)
             # The database may be locked by another process: whoever asks waits for it, no relay does.
-            return 200, await asyncio.to_thread(lambda: msgspec.json.encode(report(query)))
-        except InputError as error:
-            return 404, _error(error.code, error.message, error.hint)
-        except StoreError as error:
-            return 503, _error(error.code, error.message, error.hint)
+            return 200, await asyncio.to_thread(lambda: msgspec.json.encode(route(asked)))
+        except (CallError, InputError, StoreError) as error:
+            return _status(error), _error(error.code, error.message, error.hint)
+
+    def _routes(self, method: str) -> Mapping[str, Callable[[Any], Any]]:
+        """What a method may ask for; no route is for any other."""
+        if method == "POST":
+            return self._changes
+        return self._reports if method in ("GET", "HEAD") else {}
 
     def _allowed(self, headers: dict[bytes, str]) -> bool:
         if not _LOOPBACK.fullmatch(headers.get(b"host", "")) or b"origin" in headers:
@@ -98,6 +120,16 @@ class Control:
         since_ms = parse_since(query.get("since", DEFAULT_SINCE), now_ms)
         by = next((group for group in GROUPS if group == query.get("by")), GROUPS[0])
         return report_metrics(self._store, since_ms=since_ms, until_ms=now_ms, by=by)
+
+
+def _query(scope: dict[str, Any]) -> dict[str, str]:
+    return {key: values[-1] for key, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
+
+
+def _status(error: UllageError) -> int:
+    """That of an answer: what was asked is wrong, is not there, cannot be done now."""
+    usual = 400 if isinstance(error, CallError) else 404 if isinstance(error, InputError) else 503
+    return _STATUS.get(error.code, usual)
 
 
 def _limit(query: dict[str, str]) -> int:
