@@ -13,7 +13,7 @@ from .base import (
 )
 from .learned import to_pairs, to_sample
 from .memory import MemoryStore
-from .opening import open_reader, open_store
+from .opening import open_reader, open_store, root_finder
 from .report import report_call, report_event, report_session
 from .sqlite import SqliteStore
 
@@ -34,6 +34,7 @@ __all__ = [
     "report_call",
     "report_event",
     "report_session",
+    "root_finder",
     "to_pairs",
     "to_sample",
 ]

@@ -69,7 +69,7 @@ def open_store(
     return ProjectStore(
         main,
         folder,
-        find_root=functools.partial(find_root, home=_home()) if scope == "project" else lambda _: None,
+        find_root=root_finder(scope),
         open_one=functools.partial(open_one, queue_bytes=PROJECT_QUEUE_BYTES),
         sweep=Sweep(folder, connect=connect, clock_ms=clock_ms, keep_days=keep_days),
         lease=lease,
@@ -90,6 +90,11 @@ def open_reader(url: str, data_dir: Path) -> Reader:
     path = find_database(url, data_dir)
     open_for_reading(path).close()
     return ProjectReader(SqliteReader(path), projects_folder(path))
+
+
+def root_finder(scope: Scope) -> Callable[[str | None], str | None]:
+    """Says to which project's files something goes, by the path of the project; `None` for those of the user."""
+    return functools.partial(find_root, home=_home()) if scope == "project" else lambda _: None
 
 
 def find_database(url: str, data_dir: Path) -> Path:

@@ -58,7 +58,12 @@ def find_root(project: str | None, home: Path | None) -> str | None:
 
 def project_path(folder: Path, root: str) -> Path:
     """The database of a project (planner specification, section 29.1)."""
-    return folder / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:32]}.db"
+    return folder / f"{project_digest(root)}.db"
+
+
+def project_digest(root: str) -> str:
+    """The name under which files of a project are kept: 32 hexadecimal digits of its folder's path."""
+    return hashlib.sha256(os.fsencode(root)).hexdigest()[:32]
 
 
 def list_projects(folder: Path) -> list[ProjectFile]:

@@ -1,0 +1,233 @@
+"""Large tool results on their way out: offered to a plan as references, kept on disk once it takes one.
+
+The reference of a result has the same bytes in every request, so that the provider's cache of what follows stays good. What
+cannot be kept must not be referred to: `keep` says so, and the plan is made again without it (planner specification, 20.5).
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+
+from ullage.core.errors import StoreError
+from ullage.core.evidence.artifacts import to_bytes
+from ullage.core.evidence.offers import find_calls, find_offers, may_offer
+from ullage.core.planning.assembling import Reference
+from ullage.core.planning.request import Trim
+from ullage.core.wire import read_message, result_texts
+from ullage.sources.artifacts import ArtifactFiles, Collected, artifact_folder
+from ullage.stores.base import ArtifactRecord
+from ullage.stores.places import project_digest
+
+from .facts import TwoGenerations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from ullage.core.accounting import Meter
+    from ullage.core.evidence.artifacts import ArtifactCaps
+    from ullage.core.evidence.offers import Offer
+    from ullage.core.evidence.outputs import Redact
+    from ullage.core.planning.facts import SliceFacts
+    from ullage.core.planning.records import Replacement
+    from ullage.core.wire import Conversation, Slice
+    from ullage.stores import Reader, Store
+
+_log = logging.getLogger("ullage.engine")
+
+# References of 6 kB at most by default: some 24 MB when both generations are full.
+_OFFERS = 2_000
+_KEPT = 20_000
+_PROJECTS = 1_000
+# More records than any store has.
+_ALL = 10_000_000
+
+KEEP_AGAIN_MS = 6 * 60 * 60 * 1000
+"""How often the use of an artifact is noted: its record and its file stay for as long as they are used."""
+
+Place = tuple[int, int]
+"""A tool result: the number of its message, and its own among the results there."""
+
+
+class Weighed(NamedTuple):
+    """An offer with the tokens of the result's text and of the reference."""
+
+    offer: Offer
+    tokens_before: int
+    tokens_after: int
+
+
+class Offered(NamedTuple):
+    """What may be trimmed in a conversation: for the plan, and for keeping what it takes."""
+
+    references: tuple[Reference, ...] = ()
+    weighed: Mapping[Place, Weighed] = {}
+
+
+class Owner(NamedTuple):
+    """Whose request it is."""
+
+    session: str
+    project: str | None
+
+
+class Trimmer:
+    """Makes references and keeps what they stand for, below `data_dir`. `find_root` says to which project's folder a path belongs
+    (`stores.root_finder`), `redact` clears what is quoted. Used by one thread only."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        data_dir: Path,
+        find_root: Callable[[str | None], str | None],
+        caps: ArtifactCaps,
+        redact: Redact,
+    ) -> None:
+        self._store = store
+        self._data_dir = data_dir
+        self._find_root = functools.lru_cache(_PROJECTS)(find_root)
+        self._caps = caps
+        self._redact = redact
+        self._known: TwoGenerations[tuple[int, str, ArtifactCaps], tuple[Weighed, ...]] = TwoGenerations(_OFFERS)
+        self._kept: TwoGenerations[tuple[Owner, str], int] = TwoGenerations(_KEPT)
+
+    def offer(
+        self,
+        conversation: Conversation,
+        facts: Sequence[SliceFacts],
+        meter: Meter,
+        *,
+        caps: ArtifactCaps | None = None,
+        excluded: Iterable[Place] = (),
+    ) -> Offered:
+        """A reference for every large tool result, but for those in `excluded`. `caps` are other limits for this request.
+
+        A result that was seen before costs a look-up.
+        """
+        caps = caps or self._caps
+        weighed: dict[Place, Weighed] = {}
+        for index, piece in enumerate(conversation.messages):
+            if facts[index].results and may_offer(piece, caps):
+                for one in self._find(conversation, facts, index, meter, caps):
+                    weighed[index, one.offer.ordinal] = one
+        for place in excluded:
+            weighed.pop(place, None)
+        return Offered(tuple(_reference(index, one) for (index, _), one in weighed.items()), weighed)
+
+    def keep(
+        self, offered: Offered, conversation: Conversation, taken: Iterable[Replacement], owner: Owner, now_ms: int
+    ) -> frozenset[Place]:
+        """Keeps what a plan has replaced; the places whose results could not be kept, so that they are sent as they are."""
+        places = ((one.index, one.ordinal) for one in taken)
+        return frozenset(
+            place
+            for place in places
+            if not self._is_kept(offered.weighed[place], conversation.messages[place[0]], conversation, owner, now_ms)
+        )
+
+    def _find(
+        self, conversation: Conversation, facts: Sequence[SliceFacts], index: int, meter: Meter, caps: ArtifactCaps
+    ) -> tuple[Weighed, ...]:
+        piece = conversation.messages[index]
+        key = (piece.hash, meter.key, caps)
+        known = self._known.find(key)
+        if known is None:
+            names = _name_calls(conversation, facts, index)
+            offers = find_offers(piece, conversation.dialect, names, caps, self._redact)
+            texts = result_texts(piece, conversation.dialect)
+            known = tuple(weighed for offer in offers if (weighed := _weigh(offer, texts, meter)) is not None)
+            self._known.keep(key, known)
+        return known
+
+    def _is_kept(self, weighed: Weighed, piece: Slice, conversation: Conversation, owner: Owner, now_ms: int) -> bool:
+        artifact = weighed.offer.artifact
+        noted_ms = self._kept.find((owner, artifact.id))
+        if noted_ms is not None and now_ms - noted_ms < KEEP_AGAIN_MS:
+            return True
+        text = result_texts(piece, conversation.dialect)[weighed.offer.ordinal]
+        assert text is not None, "it was offered for its text"
+        root = self._find_root(owner.project)
+        try:
+            open_artifacts(self._data_dir, root).put(to_bytes(text))
+        except StoreError as error:
+            _log.warning("%s A tool result is sent in full. %s", error.message, error.hint)
+            return False
+        self._store.put_artifact(
+            ArtifactRecord(
+                id=artifact.id,
+                session=owner.session,
+                project=root,
+                used_ms=now_ms,
+                sha256=artifact.sha256,
+                size_bytes=artifact.size_bytes,
+                chars=artifact.chars,
+                tool=artifact.tool,
+                call_id=artifact.call_id,
+                is_error=artifact.is_error,
+                tokens_before=weighed.tokens_before,
+                tokens_after=weighed.tokens_after,
+            )
+        )
+        self._kept.keep((owner, artifact.id), now_ms)
+        return True
+
+
+def open_artifacts(data_dir: Path, root: str | None) -> ArtifactFiles:
+    """The artifacts of a project, or of the user."""
+    return ArtifactFiles(artifact_folder(data_dir, project_digest(root) if root is not None else None))
+
+
+def collect_artifacts(reader: Reader, data_dir: Path, now_ms: int) -> Collected:
+    """Removes what no record refers to any more, in every project's folder.
+
+    Nothing is removed where it is not certain what is referred to: after any fault of the store (regression R15). Raises
+    `StoreError`.
+    """
+    referenced: dict[str, set[str]] = {}
+    for record in reader.artifacts(limit=_ALL):
+        folder = artifact_folder(data_dir, project_digest(record.project) if record.project is not None else None)
+        referenced.setdefault(folder.name, set()).add(record.sha256)
+    files = size = 0
+    folders = artifact_folder(data_dir, None).parent
+    if reader.problems() or not folders.is_dir():
+        return Collected(0, 0)
+    for folder in folders.iterdir():
+        collected = ArtifactFiles(folder).collect(referenced.get(folder.name, set()), now_ms)
+        files, size = files + collected.files, size + collected.size_bytes
+    return Collected(files, size)
+
+
+def _weigh(offer: Offer, texts: Sequence[str | None], meter: Meter) -> Weighed | None:
+    """The offer with its tokens; `None` if it would save none."""
+    before, after = (
+        meter.rule.result(text or "", offer.artifact.tool).tokens for text in (texts[offer.ordinal], offer.text)
+    )
+    return Weighed(offer, before, after) if after < before else None
+
+
+def _reference(index: int, one: Weighed) -> Reference:
+    trim = Trim(
+        index=index,
+        ordinal=one.offer.ordinal,
+        call_id=one.offer.artifact.call_id,
+        tokens_before=one.tokens_before,
+        tokens_after=one.tokens_after,
+        artifact=one.offer.artifact.id,
+    )
+    return Reference(trim=trim, text=one.offer.text)
+
+
+def _name_calls(conversation: Conversation, facts: Sequence[SliceFacts], index: int) -> dict[str, str]:
+    """The tools of the calls that the results of a message answer: each the latest of that id before it (regression R8)."""
+    wanted = {result.call_id for result in facts[index].results if result.call_id and not result.tool}
+    names: dict[str, str] = {}
+    for before in range(index - 1, -1, -1):
+        if wanted <= names.keys():
+            break
+        if not wanted.isdisjoint(facts[before].calls):
+            for call_id, tool in find_calls(read_message(conversation.messages[before], conversation.dialect)):
+                names.setdefault(call_id, tool)
+    return names

@@ -1,0 +1,279 @@
+"""Large tool results as references: offered with their weight, kept once a plan takes them, collected when nobody needs them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ullage.core.accounting import Meter, make_meter
+from ullage.core.errors import StoreError
+from ullage.core.evidence.artifacts import ArtifactCaps, make_artifact
+from ullage.core.planning.assembling import limit_budget, make_input, read_facts, render_plan
+from ullage.core.planning.facts import SliceFacts
+from ullage.core.planning.plan import plan
+from ullage.core.planning.records import Replacement
+from ullage.core.planning.request import Caps
+from ullage.core.wire import Conversation, parse_request
+from ullage.engine.trimming import KEEP_AGAIN_MS, Offered, Owner, Trimmer, collect_artifacts, open_artifacts
+from ullage.sources.artifacts import KEEP_MS
+from ullage.stores import ArtifactRecord, MemoryStore
+
+NOW_MS = 1_800_000_000_000
+LONG = "".join(f"{number} of the lines of an output\n" for number in range(2_000))
+OWNER = Owner("s1", "/code/a")
+CAPS = Caps(recent_tail=100_000, pinned=0, memory=0, history=0, project=0, summary=0)
+
+
+def conversation(*results: str, tail: str = "And now?") -> Conversation:
+    """Calls of two tools in turn, each with a result, and a request at the end."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look."}]
+    for number, text in enumerate(results):
+        name = ("read", "bash")[number % 2]
+        call = {"type": "tool_use", "id": f"c{number}", "name": name, "input": {}}
+        messages.append({"role": "assistant", "content": [call]})
+        block = {"type": "tool_result", "tool_use_id": f"c{number}", "content": text}
+        messages.append({"role": "user", "content": [block]})
+    messages += [{"role": "assistant", "content": "I looked."}, {"role": "user", "content": tail}]
+    return parse_request(json.dumps({"model": "m", "max_tokens": 9, "messages": messages}).encode(), "anthropic")
+
+
+@pytest.fixture
+def meter() -> Meter:
+    return make_meter(dialect="anthropic", provider="anthropic", model="m", client=None, estimator="chars-v1")
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def trimmer(store: MemoryStore, tmp_path: Path) -> Trimmer:
+    return Trimmer(store, data_dir=tmp_path, find_root=lambda path: path, caps=ArtifactCaps(), redact=str)
+
+
+def facts_of(sent: Conversation, meter: Meter) -> Sequence[SliceFacts]:
+    return read_facts(sent, meter).facts
+
+
+def taken(offered: Offered) -> list[Replacement]:
+    """All that was offered, as a plan takes it."""
+    trims = [reference.trim for reference in offered.references]
+    return [
+        Replacement(
+            index=trim.index, ordinal=trim.ordinal, call_id=trim.call_id, artifact=trim.artifact, tokens=trim.tokens_after
+        )
+        for trim in trims
+    ]  # fmt: skip
+
+
+def test_large_results_are_offered_with_what_they_weigh_and_the_tools_they_are_of(
+    trimmer: Trimmer, meter: Meter
+) -> None:
+    sent = conversation("short", LONG, LONG)
+    first, second = trimmer.offer(sent, facts_of(sent, meter), meter).references
+    assert (first.trim.index, first.trim.ordinal, first.trim.call_id) == (4, 0, "c1")
+    assert first.trim.tokens_before == -(-len(LONG) // 4)
+    assert first.trim.tokens_after == -(-len(first.text) // 4)
+    assert first.trim.artifact == make_artifact(LONG, call_id="c1").id
+    assert 'tool: "bash"' in first.text
+    assert 'tool: "read"' in second.text
+
+
+def test_a_call_id_that_is_used_again_names_the_latest_tool_before_the_result(trimmer: Trimmer, meter: Meter) -> None:
+    """Regression R8."""
+    messages = []
+    for name in ("old", "new"):
+        messages.append(
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "x:0", "name": name, "input": {}}]}
+        )
+        block = {"type": "tool_result", "tool_use_id": "x:0", "content": f"{name} {LONG}"}
+        messages.append({"role": "user", "content": [block]})
+    sent = parse_request(json.dumps({"model": "m", "messages": messages}).encode(), "anthropic")
+    texts = [reference.text for reference in trimmer.offer(sent, facts_of(sent, meter), meter).references]
+    assert ['tool: "old"' in texts[0], 'tool: "new"' in texts[1]] == [True, True]
+
+
+def test_the_same_result_has_the_same_bytes_in_every_request_and_process(
+    trimmer: Trimmer, meter: Meter, store: MemoryStore, tmp_path: Path
+) -> None:
+    other = Trimmer(store, data_dir=tmp_path, find_root=lambda path: path, caps=ArtifactCaps(), redact=str)
+    one, two = conversation(LONG), conversation(LONG, LONG, tail="Something else?")
+    (first,) = trimmer.offer(one, facts_of(one, meter), meter).references
+    for maker in (trimmer, other):
+        again = maker.offer(two, facts_of(two, meter), meter).references
+        assert again[0].text == first.text
+        assert again[0].trim == first.trim
+
+
+def test_a_result_that_was_seen_is_not_read_again(
+    trimmer: Trimmer, meter: Meter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = conversation(LONG)
+    facts = facts_of(sent, meter)
+    offered = trimmer.offer(sent, facts, meter)
+    monkeypatch.setattr("ullage.engine.trimming.find_offers", None)
+    assert trimmer.offer(sent, facts, meter) == offered
+
+
+def test_other_caps_and_another_meter_are_another_offer(trimmer: Trimmer, meter: Meter) -> None:
+    sent = conversation(LONG)
+    facts = facts_of(sent, meter)
+    small = trimmer.offer(sent, facts, meter, caps=ArtifactCaps(inline_chars=2_000)).references[0]
+    assert len(small.text) <= 2_000
+    wire = make_meter(dialect="anthropic", provider="anthropic", model="m", client=None, estimator="wire-v1")
+    assert trimmer.offer(sent, facts, wire).references[0].trim != trimmer.offer(sent, facts, meter).references[0].trim
+
+
+def test_what_a_plan_takes_is_kept_and_noted(
+    trimmer: Trimmer, meter: Meter, store: MemoryStore, tmp_path: Path
+) -> None:
+    sent = conversation(LONG)
+    offered = trimmer.offer(sent, facts_of(sent, meter), meter)
+    assert trimmer.keep(offered, sent, taken(offered), OWNER, NOW_MS) == frozenset()
+    artifact = make_artifact(LONG, call_id="c0")
+    assert open_artifacts(tmp_path, "/code/a").read(artifact.sha256, most_bytes=10**6) == LONG.encode()
+    trim = offered.references[0].trim
+    assert store.artifacts() == [
+        ArtifactRecord(
+            id=artifact.id,
+            session="s1",
+            used_ms=NOW_MS,
+            project="/code/a",
+            sha256=artifact.sha256,
+            size_bytes=len(LONG),
+            chars=len(LONG),
+            tool="read",
+            call_id="c0",
+            tokens_before=trim.tokens_before,
+            tokens_after=trim.tokens_after,
+        )
+    ]
+
+
+def test_nothing_is_kept_of_what_no_plan_takes(
+    trimmer: Trimmer, meter: Meter, store: MemoryStore, tmp_path: Path
+) -> None:
+    sent = conversation(LONG)
+    trimmer.offer(sent, facts_of(sent, meter), meter)
+    assert not (tmp_path / "artifacts").exists()
+    assert store.artifacts() == []
+
+
+def test_its_use_is_noted_again_now_and_then(trimmer: Trimmer, meter: Meter, store: MemoryStore) -> None:
+    sent = conversation(LONG)
+    offered = trimmer.offer(sent, facts_of(sent, meter), meter)
+    used = []
+    for later in (0, KEEP_AGAIN_MS - 1, KEEP_AGAIN_MS):
+        trimmer.keep(offered, sent, taken(offered), OWNER, NOW_MS + later)
+        used.append(store.artifacts()[0].used_ms - NOW_MS)
+    assert used == [0, 0, KEEP_AGAIN_MS]
+
+
+def test_another_session_or_project_keeps_its_own(
+    trimmer: Trimmer, meter: Meter, store: MemoryStore, tmp_path: Path
+) -> None:
+    sent = conversation(LONG)
+    offered = trimmer.offer(sent, facts_of(sent, meter), meter)
+    for owner in (OWNER, Owner("s2", "/code/a"), Owner("s3", "/code/b"), Owner("s4", None)):
+        assert trimmer.keep(offered, sent, taken(offered), owner, NOW_MS) == frozenset()
+    assert {(record.session, record.project) for record in store.artifacts()} == {
+        ("s1", "/code/a"), ("s2", "/code/a"), ("s3", "/code/b"), ("s4", None),
+    }  # fmt: skip
+    assert len([path for path in (tmp_path / "artifacts").rglob("*") if path.is_file()]) == 3
+
+
+def test_what_cannot_be_kept_is_sent_as_it_is(
+    trimmer: Trimmer, meter: Meter, store: MemoryStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "artifacts").write_text("in the way")
+    sent = conversation(LONG, LONG + "other")
+    facts = facts_of(sent, meter)
+    offered = trimmer.offer(sent, facts, meter)
+    failed = trimmer.keep(offered, sent, taken(offered), OWNER, NOW_MS)
+    assert failed == {(2, 0), (4, 0)}
+    assert store.artifacts() == []
+    assert "sent in full" in caplog.text
+    assert trimmer.offer(sent, facts, meter, excluded=failed).references == ()
+
+
+def test_a_plan_under_pressure_takes_references_and_the_request_stays_valid(trimmer: Trimmer, meter: Meter) -> None:
+    """From the offer to the bytes: only the text of the result changes, and the request fits."""
+    sent = conversation(LONG, "short", LONG)
+    facts = read_facts(sent, meter)
+    offered = trimmer.offer(sent, facts.facts, meter)
+    limit = facts.fixed_tokens + sum(facts.tokens) - offered.references[0].trim.saved - 10
+    made = plan(make_input(facts, budget=limit_budget(limit), caps=CAPS, evidence=offered.references))
+    assert made.replaced and not trimmer.keep(offered, sent, made.replaced, OWNER, NOW_MS)
+    assert made.tokens <= limit
+    body = json.loads(render_plan(sent, made, evidence=offered.references))
+    texts = {reference.trim.index: reference.text for reference in offered.references}
+    for one in made.replaced:
+        assert body["messages"][made.kept.index(one.index)]["content"][0]["content"] == texts[one.index]
+
+
+# Collecting.
+
+
+def age(tmp_path: Path) -> None:
+    for path in (tmp_path / "artifacts").rglob("*"):
+        os.utime(path, (0, (NOW_MS - 2 * KEEP_MS) / 1000))
+
+
+def stored(tmp_path: Path) -> int:
+    return len([path for path in (tmp_path / "artifacts").rglob("*") if path.is_file()])
+
+
+def keep_one(trimmer: Trimmer, meter: Meter, text: str, owner: Owner) -> None:
+    sent = conversation(text)
+    offered = trimmer.offer(sent, facts_of(sent, meter), meter)
+    trimmer.keep(offered, sent, taken(offered), owner, NOW_MS)
+
+
+def test_a_collection_removes_in_each_project_what_its_records_do_not_name(
+    trimmer: Trimmer, meter: Meter, store: MemoryStore, tmp_path: Path
+) -> None:
+    """Regression R15: the same content stays where it is referred to, whatever another project refers to."""
+    keep_one(trimmer, meter, LONG, OWNER)
+    open_artifacts(tmp_path, "/code/b").put(LONG.encode())
+    open_artifacts(tmp_path, None).put(b"forgotten")
+    age(tmp_path)
+    assert collect_artifacts(store, tmp_path, NOW_MS) == (2, len(LONG) + 9)
+    digest = make_artifact(LONG).sha256
+    assert open_artifacts(tmp_path, "/code/a").read(digest, most_bytes=10**6) == LONG.encode()
+    assert collect_artifacts(store, tmp_path, NOW_MS) == (0, 0)
+
+
+def test_nothing_is_collected_after_a_fault_of_the_store(trimmer: Trimmer, meter: Meter, tmp_path: Path) -> None:
+    keep_one(trimmer, meter, LONG, OWNER)
+    age(tmp_path)
+    closed = MemoryStore()
+    closed.close()
+    with pytest.raises(StoreError):
+        collect_artifacts(closed, tmp_path, NOW_MS)
+    assert collect_artifacts(MemoryStore(problems=("no database",)), tmp_path, NOW_MS) == (0, 0)
+    assert stored(tmp_path) == 1
+    assert collect_artifacts(MemoryStore(), tmp_path, NOW_MS).files == 1
+
+
+def test_where_no_artifact_was_ever_kept_there_is_nothing_to_collect(tmp_path: Path, store: MemoryStore) -> None:
+    assert collect_artifacts(store, tmp_path, NOW_MS) == (0, 0)
+
+
+def test_a_collection_that_the_system_does_not_allow_is_an_error_of_ours(
+    tmp_path: Path, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_artifacts(tmp_path, None).put(b"x")
+    age(tmp_path)
+
+    def unlink(self: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+    with pytest.raises(StoreError, match="cannot be collected"):
+        collect_artifacts(store, tmp_path, NOW_MS)
