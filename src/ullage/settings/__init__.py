@@ -1,5 +1,7 @@
 """All settings: their records, the layers they come from, and the paths they decide. The only reader of the environment."""
 
+from ullage.core.privacy.hosts import is_loopback
+
 from .catalog import Setting, catalog, record_settings, sections
 from .load import Loaded, check_file, debug_wanted, environment, load_file, load_settings
 from .orders import ORDERS
@@ -16,7 +18,6 @@ from .records import (
 from .tables import TABLES, header_of
 from .upstreams import (
     DEFAULT_UPSTREAMS,
-    is_loopback,
     is_own_address,
     parse_upstream_flag,
     provider_root,

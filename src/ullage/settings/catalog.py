@@ -71,14 +71,21 @@ def record_sections(record: type[Struct], prefix: str = "") -> dict[str, str]:
 
 
 def convert(setting: Setting, value: Any, *, lenient: bool) -> Any:
-    """A value as the setting's type; `lenient` reads numbers and truth values from text. Raises `ValueError` with the reason."""
+    """A value as the setting's type; `lenient` reads numbers, truth values and lists, with commas, from text.
+
+    Raises `ValueError` with the reason.
+    """
+    if lenient and isinstance(value, str) and is_list(setting.type):
+        value = [part.strip() for part in value.split(",") if part.strip()]
     try:
         converted = msgspec.convert(value, setting.type, strict=not lenient)
     except msgspec.ValidationError as error:
         raise ValueError(f"{setting.key} must be {setting.allowed}, not {shown(value)}.") from error
     if isinstance(converted, float) and math.isnan(converted):
         raise ValueError(f"{setting.key} must be {setting.allowed}, not nan.")
-    if isinstance(converted, str) and not encodable(converted):
+    if not all(
+        encodable(text) for text in (converted if is_list(setting.type) else (converted,)) if isinstance(text, str)
+    ):
         raise ValueError(f"{setting.key} must be UTF-8 text, not {shown(value)}.")
     return provider_root(converted) if setting.section == UPSTREAMS else converted
 
@@ -99,7 +106,10 @@ def shown(value: Any) -> str:
     """A value for a message, cut where it is long. What may be an address with a password in it is not repeated."""
     if any(sign in str(value) for sign in ADDRESS_SECRETS):
         return "an address that may hold a password"
-    text = str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, str) else str(value)
+    if isinstance(value, tuple | list):
+        text = f"[{', '.join(map(shown, value))}]"
+    else:
+        text = str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 60 else text[:59] + "…"
 
 
@@ -130,9 +140,21 @@ def struct_of(kind: inspect.Type) -> type[Struct] | None:
 
 
 def is_table(kind: inspect.Type) -> bool:
-    """Whether the names below are the user's own, or members of a list: no single value."""
+    """Whether the names below are the user's own, or records in a list: no single value."""
     bare = kind.type if isinstance(kind, inspect.Metadata) else kind
-    return isinstance(bare, inspect.DictType | inspect.VarTupleType)
+    return isinstance(bare, inspect.DictType) or (
+        isinstance(bare, inspect.VarTupleType) and struct_of(bare.item_type) is not None
+    )
+
+
+def is_list(annotation: Any) -> bool:
+    """Whether a setting is a list of texts."""
+    return get_origin(bare_of(annotation)) is tuple
+
+
+def bare_of(annotation: Any) -> Any:
+    """A type without what is said about it."""
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
 def upstream_settings() -> list[Setting]:
@@ -163,7 +185,10 @@ def meaning_of(kind: inspect.Type) -> str:
 def choices_of(annotation: Any) -> str:
     """The values of a `Literal`, or of one that may be left out, in the order they were declared, which `msgspec.inspect` loses;
     empty for another type."""
-    bare = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    bare = bare_of(annotation)
+    if get_origin(bare) is tuple:
+        words = choices_of(get_args(bare)[0]).removeprefix("one of ")
+        return f"a list of {words}" if words else ""
     alternatives = get_args(bare) if get_origin(bare) in (Union, UnionType) else (bare,)
     values = [value for one in alternatives if get_origin(one) is Literal for value in get_args(one)]
     if not values:
@@ -185,6 +210,8 @@ def allowed_of(kind: inspect.Type) -> str:
             return "a number" + range_of(kind)
         case inspect.StrType():
             return "text"
+        case inspect.VarTupleType(item_type=inspect.StrType()):
+            return "a list of texts"
         case inspect.UnionType(types=types):
             return " or ".join(allowed_of(one) for one in types if not isinstance(one, inspect.NoneType))
         case inspect.AnyType():

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from ullage.core.errors import SettingsError
+from ullage.core.privacy.hosts import is_loopback
 
 from .catalog import UPSTREAMS, Setting, catalog, convert, example_of, sections, shown, variables
 from .orders import drop_disorder
 from .paths import absolute_folder
+from .privacy import PROJECT_RAISES, is_as_strict
+from .privacy import SECTION as PRIVACY
 from .provenance import Choice, Problem, ProblemCode
 from .tables import TABLES, judge_tables, split
-from .upstreams import SHORT_NAMES, is_loopback
+from .upstreams import SHORT_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +40,7 @@ PROJECT_LOWERS = frozenset(
 """What it may lower, and never raise."""
 
 # Settings whose default is no safe stand-in for a value that cannot be used: see `Problem.blocking`.
-NO_STAND_IN = ("data_dir", "server.host", "store.url", f"{UPSTREAMS}.")
+NO_STAND_IN = ("data_dir", "server.host", "store.url", f"{UPSTREAMS}.", f"{PRIVACY}.")
 
 
 # The next step for a key that is spelled like no other.
@@ -62,20 +67,26 @@ def judge(layer: Layer, *, home: Path, below: Mapping[str, Choice]) -> tuple[dic
             value = usable(entry, home, below)
         except EntryError as refused:
             problems.append(
-                Problem(
-                    code=refused.code,
-                    key=entry.key,
-                    source=entry.source,
-                    message=refused.message,
-                    hint=refused.hint,
-                    blocking=refused.code != "not_allowed" and entry.key.startswith(NO_STAND_IN),
+                blocking_if_unsafe(
+                    Problem(
+                        code=refused.code,
+                        key=entry.key,
+                        source=entry.source,
+                        message=refused.message,
+                        hint=refused.hint,
+                    )
                 )
             )
         else:
             chosen[entry.key] = Choice(value, entry.source)
     problems += drop_disorder(chosen, below)
     items, refusals = judge_tables(tabled, layer.kind, below)
-    return spell_out(chosen) | items, problems + refusals
+    return spell_out(chosen) | items, problems + [blocking_if_unsafe(refusal) for refusal in refusals]
+
+
+def blocking_if_unsafe(problem: Problem) -> Problem:
+    unsafe = problem.code != "not_allowed" and (problem.key or "").startswith(NO_STAND_IN)
+    return replace(problem, blocking=True) if unsafe else problem
 
 
 def spell_out(chosen: dict[str, Choice]) -> dict[str, Choice]:
@@ -100,24 +111,42 @@ def usable(entry: Entry, home: Path, below: Mapping[str, Choice]) -> Any:
     value = converted(setting, entry)
     if entry.source.kind == "project" and entry.key in PROJECT_LOWERS:
         check_is_lower(setting, value, below)
+    if entry.source.kind == "project" and entry.key in PROJECT_RAISES:
+        check_is_as_strict(setting, value, below)
     if entry.key == "data_dir" and value:
         return str(absolute_folder(value, home=home, base=entry.base))
     return loopback(value) if entry.key == "server.host" else value
 
 
 def may_be_the_projects(setting: Setting) -> bool:
-    return setting.key in PROJECT_KEYS | PROJECT_LOWERS or setting.section in PROJECT_SECTIONS
+    return setting.key in PROJECT_KEYS | PROJECT_LOWERS | PROJECT_RAISES or setting.section in PROJECT_SECTIONS
 
 
 def check_is_lower(setting: Setting, value: Any, below: Mapping[str, Choice]) -> None:
     """Raises `EntryError` for a value above the one that holds without the project."""
-    most = below[setting.key].value if setting.key in below else setting.default
+    most = held(setting, below)
     if value > most:
         raise EntryError(
             "not_allowed",
             f"A project file may only lower {setting.key}, here to {shown(most)} or less.",
             "It belongs in the user's own file.",
         )
+
+
+def check_is_as_strict(setting: Setting, value: Any, below: Mapping[str, Choice]) -> None:
+    """Raises `EntryError` for a value that keeps back less than the one that holds without the project."""
+    least = held(setting, below)
+    if not is_as_strict(setting.key, value, least):
+        raise EntryError(
+            "not_allowed",
+            f"A project file may only make {setting.key} stricter, which is {shown(least)}.",
+            "It belongs in the user's own file.",
+        )
+
+
+def held(setting: Setting, below: Mapping[str, Choice]) -> Any:
+    """The value that a setting has without the layer that is judged."""
+    return below[setting.key].value if setting.key in below else setting.default
 
 
 def loopback(host: str) -> str:

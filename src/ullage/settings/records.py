@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from ullage.core.privacy.policy import PrivacySettings
 from ullage.core.profiles.heuristics import Defaults, Heuristics, Profile, Rule, ToolShape
 from ullage.core.profiles.overrides import ModelOverride, PlannerEstimator, Tokens
 
@@ -227,4 +228,5 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     planning: PlanningSettings = field(default_factory=PlanningSettings)
     artifacts: ArtifactSettings = field(default_factory=ArtifactSettings)
     memory: MemorySettings = field(default_factory=MemorySettings)
+    privacy: PrivacySettings = field(default_factory=PrivacySettings)
     store: StoreSettings = field(default_factory=StoreSettings)

@@ -1,5 +1,5 @@
 """Tables whose names are the user's own: `[accounting.profiles.NAME]`, `[accounting.tool_shapes.NAME]`, `[[accounting.rules]]`,
-`[models.overrides."PROVIDER/MODEL"]`.
+`[models.overrides."PROVIDER/MODEL"]`, `[privacy.remote_providers.NAME]`.
 
 Named members of a later file replace those of an earlier one, rules are appended. Each value is judged alone, as everywhere; but
 a rule of which nobody knows whom it is for is not used.
@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from ullage.core.privacy.policy import RemoteProvider
 from ullage.core.profiles.heuristics import Profile, Rule, ToolShape, is_understood
 from ullage.core.profiles.overrides import ModelOverride
 
 from .catalog import Setting, convert, example_of, record_settings
 from .overrides import HOW_TO_NAME, OVERRIDES, drop_contradictions, find_key_problem, narrow, refuse_to_project
+from .privacy import ALLOWED, REMOTE_PROVIDERS, refuse_provider_to_project
 from .provenance import Choice, Problem, ProblemCode, Source, SourceKind
 from .toml_file import KeyPath
 
@@ -33,6 +35,7 @@ TABLES: dict[str, type[Struct]] = {
     TOOL_SHAPES: ToolShape,
     RULES: Rule,
     OVERRIDES: ModelOverride,
+    REMOTE_PROVIDERS: RemoteProvider,
 }
 """The record of one member of each table."""
 
@@ -52,7 +55,7 @@ class _Leaf(Struct, frozen=True):
 
 def split(entries: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
     """The entries of tables, and all others."""
-    tabled = [entry for entry in entries if _table_of(entry) is not None]
+    tabled = [_spelled_out(entry) for entry in entries if _table_of(entry) is not None]
     return tabled, [entry for entry in entries if _table_of(entry) is None]
 
 
@@ -158,16 +161,28 @@ class _Judging:
             self.problems.append(_refused(key, source, "bad_value", (f"The key of {key} {reason}.", HOW_TO_NAME)))
 
     def _presumption(self, table: str, name: str, leaf: _Leaf) -> Problem | None:
-        """What a project says of models and only a user may say."""
-        if table != OVERRIDES or self._kind != "project":
+        """What a project says of models and providers and only a user may say."""
+        if table not in (OVERRIDES, REMOTE_PROVIDERS) or self._kind != "project":
             return None
-        told = refuse_to_project(name, leaf.field, leaf.value, self._below)
+        if table == REMOTE_PROVIDERS:
+            told = refuse_provider_to_project(name, leaf.value, self._below)
+        else:
+            told = refuse_to_project(name, leaf.field, leaf.value, self._below)
         return None if told is None else _refused(leaf.key, leaf.source, "not_allowed", told)
 
 
 def _table_of(entry: Entry) -> str | None:
     table = ".".join(map(str, entry.path[:2]))
     return table if table in TABLES else None
+
+
+def _spelled_out(entry: Entry) -> Entry:
+    """A remote provider's classes may stand for its table: `openrouter = ["normal"]`."""
+    if _table_of(entry) != REMOTE_PROVIDERS or len(entry.path) != len(REMOTE_PROVIDERS.split(".")) + 1:
+        return entry
+    if isinstance(entry.value, dict):
+        return entry
+    return msgspec.structs.replace(entry, key=f"{entry.key}.{ALLOWED}", path=(*entry.path, ALLOWED))
 
 
 def _is_no_table(entry: Entry) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ullage.core.errors import SettingsError
+from ullage.core.privacy.hosts import is_loopback
 from ullage.core.wire.conversation import DIALECTS
 
 if TYPE_CHECKING:
@@ -91,16 +91,6 @@ def without_version(url: str) -> str:
         if url.endswith(version):
             return without_version(url.removesuffix(version).rstrip("/"))
     return url
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host name or address is this machine's own loopback. Unknown names are not."""
-    if host.lower().rstrip(".") == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def is_own_address(url: str, settings: Settings) -> bool:

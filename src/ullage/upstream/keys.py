@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ullage.core.errors import CallError
-from ullage.settings.upstreams import is_loopback
+from ullage.core.privacy import is_loopback
 
 from .client import KNOWN_PROVIDERS, provider_of
 

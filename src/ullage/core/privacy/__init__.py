@@ -1,8 +1,10 @@
-"""What may leave for which provider: classes of text, secrets, and the check of every byte before it goes."""
+"""What may leave for which provider: classes of text, secrets, and the check of every byte before it goes.
+
+`PrivacyGuard` is imported from `.guard`: it brings all that finds secrets, and most commands only need what settings are made of.
+"""
 
 from .classes import CLASSES, Classification, highest
 from .destination import Destination, find_destination
-from .guard import Prepared, PrivacyGuard, Screened
 from .hosts import is_loopback
 from .placeholders import holds_placeholder, withheld
 from .policy import PrivacySettings, RemoteProvider
@@ -13,12 +15,9 @@ __all__ = [
     "Classification",
     "Destination",
     "Exclusion",
-    "Prepared",
-    "PrivacyGuard",
     "PrivacyReport",
     "PrivacySettings",
     "RemoteProvider",
-    "Screened",
     "find_destination",
     "highest",
     "holds_placeholder",

@@ -36,26 +36,28 @@ def find_destination(settings: PrivacySettings, *, provider: str, root: str) -> 
 
     A provider is local only if the settings name it: by its name, its host, or host and port; an address of this machine alone is
     not enough, since proxies to remote models listen there too. `ollama`, `lmstudio` and `llama-cpp` also mean their usual ports
-    on this machine. One that `remote_providers` names is remote, whatever else is said of it.
+    on this machine. One that `remote_providers` names is remote, whatever else is said of it; named twice, it may be sent what
+    both allow.
     """
     names = _names(provider, root)
-    rules = {_plain(name): rule for name, rule in settings.remote_providers.items()}
-    rule = next((rules[name] for name in names if name in rules), None)
-    if rule is None and any(_plain(name) in names for name in settings.local_providers):
+    rules = [rule.allowed for name, rule in settings.remote_providers.items() if _plain(name) in names]
+    if not rules and any(_plain(name) in names for name in settings.local_providers):
         return Destination(
             kind="local", provider=provider, allowed=CLASSES, base=settings.default_classification, redact=False
         )
     return Destination(
         kind="remote",
         provider=provider,
-        allowed=settings.remote_default_allowed if rule is None else rule.allowed,
+        allowed=tuple(
+            one for one in CLASSES if all(one in allowed for allowed in rules or [settings.remote_default_allowed])
+        ),
         base=settings.default_classification,
         redact=settings.redact_secrets,
     )
 
 
 def _names(provider: str, root: str) -> tuple[str, ...]:
-    """Everything that settings may call the provider, the most particular first."""
+    """Everything that settings may call the provider."""
     parts = urlsplit(root)
     host = _plain(parts.hostname or "")
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
