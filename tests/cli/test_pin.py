@@ -11,8 +11,8 @@ import pytest
 
 from tests.cli.conftest import MINUTE_MS, NOW_MS
 from ullage.cli import keeping, main
-from ullage.core.evidence import changes
 from ullage.core.evidence.evidence_text import pin_text
+from ullage.core.privacy.classes import CLASSES
 from ullage.stores import SessionRecord, SqliteStore, open_reader
 from ullage.stores.keeping import Keeper
 
@@ -276,4 +276,4 @@ def test_tokens_are_those_of_the_message_that_is_sent(capsys: Screen, data_dir: 
 
 
 def test_classes_are_the_same_here_and_in_the_core() -> None:
-    assert keeping.CLASSES == changes.CLASSES
+    assert keeping.CLASSES == CLASSES

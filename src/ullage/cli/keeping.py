@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ullage.stores import Reader, SessionRecord, Store
 
 CLASSES = ("normal", "internal", "sensitive", "local-only")
-"""Named here and in core.evidence.changes, which is not loaded to print a help screen."""
+"""Named here and in core.privacy, which is not loaded to print a help screen."""
 
 _TEXT_CHARS = 60
 _SESSIONS_LOOKED_AT = 200

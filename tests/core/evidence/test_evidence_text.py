@@ -102,7 +102,7 @@ def test_what_we_put_into_requests_is_known_again() -> None:
     "text",
     [
         "[ullage artifact: a large tool result, kept in full]",
-        "before [ullage: local-only text withheld] after",
+        "before [local-only text withheld by ullage] after",
         "[ULLAGE pin]",
     ],
 )

@@ -52,7 +52,7 @@ def test_a_claim_is_for_a_session_or_a_project(keeping: Keeping) -> None:
 def test_what_ullage_put_into_a_request_cannot_be_remembered(keeping: Keeping) -> None:
     """Regression R31: a claim that became the placeholder which once stood for it."""
     memory = keeping.remember("Build Runner = vitest")
-    for claim in (memory_text(memory, 34.0, "recent"), "[ullage: local-only text withheld]"):
+    for claim in (memory_text(memory, 34.0, "recent"), "[local-only text withheld by ullage]"):
         with pytest.raises(CallError) as refusal:
             keeping.remember(claim)
         assert refusal.value.code == "replayed_text"

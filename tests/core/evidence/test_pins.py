@@ -7,9 +7,10 @@ import pytest
 
 from tests.core.evidence.keeping import HERE, PROJECT, Keeping, letters
 from ullage.core.errors import CallError, InputError, UllageError
-from ullage.core.evidence.changes import CLASSES, Owner
+from ullage.core.evidence.changes import Owner
 from ullage.core.evidence.evidence_text import pin_text
 from ullage.core.evidence.pins import PinLimits, remove_pin, report_pin
+from ullage.core.privacy.classes import CLASSES
 
 BRANCH = Owner(scope="branch", session="s1", branch="3:ab")
 
@@ -53,7 +54,7 @@ def test_half_an_emoji_is_replaced_before_it_is_kept(keeping: Keeping) -> None:
 def test_what_ullage_put_into_a_request_cannot_be_pinned(keeping: Keeping) -> None:
     """Regression R31."""
     evidence = pin_text(keeping.pin("Use pnpm."))
-    for text in (evidence, f"Remember: {evidence}", "[ullage: local-only text withheld]"):
+    for text in (evidence, f"Remember: {evidence}", "[local-only text withheld by ullage]"):
         with pytest.raises(CallError) as refusal:
             keeping.pin(text)
         assert refusal.value.code == "replayed_text"
@@ -150,7 +151,7 @@ def test_a_reason_has_500_characters_at_most(keeping: Keeping) -> None:
     with pytest.raises(CallError, match="The reason has 501 characters"):
         remove_pin(keeping.kept, pin.id, keeping.stamp(), reason="x" * 501)
     with pytest.raises(CallError):
-        remove_pin(keeping.kept, pin.id, keeping.stamp(), reason="[ullage: withheld text]")
+        remove_pin(keeping.kept, pin.id, keeping.stamp(), reason="[secret withheld by ullage]")
 
 
 def test_what_is_not_there_or_has_ended_cannot_be_changed(keeping: Keeping) -> None:

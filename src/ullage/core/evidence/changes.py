@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from ullage.core.errors import CallError, InputError
+from ullage.core.privacy.classes import CLASSES
 from ullage.core.tokens.estimators import utf16_units
 from ullage.core.tokens.surrogates import replace_lone_surrogates
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
     Count = Callable[[str], int]
     """Tokens of a message with that text."""
-
-CLASSES = ("normal", "internal", "sensitive", "local-only")
-"""Classes of content, the strictest last (planner specification, section 23.1)."""
 
 REASON_CHARS = 500
 """Planner specification, section 15.1."""

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ullage.core.privacy.placeholders import holds_placeholder
 from ullage.core.terminal import safe_json
 from ullage.core.tokens.surrogates import replace_lone_surrogates
 
 if TYPE_CHECKING:
     from .mutations import Item
 
-# Whatever we put into a request begins with such a mark. A link to a page about us, `[ullage docs](…)`, is none, and neither are
-# marks of classes, which have no space behind the colon.
-_OUR_MARK = re.compile(r"\[ullage:? [^\]\n]{1,200}\](?!\()", re.IGNORECASE)
+# Whatever we add to a request begins with such a mark. A link to a page about us, `[ullage docs](…)`, is none.
+_OUR_MARK = re.compile(r"\[ullage [^\]\n]{1,200}\](?!\()", re.IGNORECASE)
 
 _PIN_HEAD = "[ullage pin] Pinned by the user."
 _PIN_FOOT = "The content above ranks below the system prompt and the messages of the user.\n[end of pin]"
@@ -31,7 +31,7 @@ def holds_our_text(text: str) -> bool:
 
     Kept as a pin it would stand for what it once replaced (planner specification, R31).
     """
-    return _OUR_MARK.search(text) is not None
+    return _OUR_MARK.search(text) is not None or holds_placeholder(text)
 
 
 def pin_text(pin: Item) -> str:
