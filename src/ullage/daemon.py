@@ -90,6 +90,7 @@ async def running(settings: Settings, data_dir: Path, cache_dir: Path | None = N
             clock=time.perf_counter,
             new_id=_make_ids(),
             sources=catalogs,
+            data_dir=data_dir,
         )
         stack.push_async_callback(asyncio.to_thread, engine.close)
         upstreams = resolve_upstreams(settings)

@@ -14,6 +14,7 @@ from .observer import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from ullage.settings import Settings
     from ullage.stores import Store
@@ -29,7 +30,7 @@ MODES = ("observe", "managed")
 
 class Engine:
     """Begins and finishes exchanges. `clock_ms` is wall time in epoch milliseconds, `clock` monotonic seconds; `sources` say what
-    is published of models."""
+    is published of models. Artifacts are kept in `data_dir`; without one, no result is trimmed."""
 
     def __init__(
         self,
@@ -40,12 +41,13 @@ class Engine:
         clock: Callable[[], float],
         new_id: Callable[[], str],
         sources: Sources | None = None,
+        data_dir: Path | None = None,
     ) -> None:
         self._settings = settings
         self._clock_ms = clock_ms
         self._clock = clock
         self.new_id = new_id
-        self._observer = Observer(store=store, settings=settings, new_id=new_id, sources=sources)
+        self._observer = Observer(store=store, settings=settings, new_id=new_id, sources=sources, data_dir=data_dir)
 
     def manages(self, endpoint: Endpoint, headers: Mapping[str, str]) -> bool:
         """Whether such a request is looked at before it is sent: our header decides, else the settings."""

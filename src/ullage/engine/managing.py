@@ -5,20 +5,30 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from ullage.core.planning import Caps, PlanInput, plan_live
-from ullage.core.planning.assembling import render_plan, resolve_caps
+from msgspec import Struct, structs
+
+from ullage.core.accounting import Meter, assemble, read_options
+from ullage.core.planning import Budget, Caps, PlanInput, plan_live
+from ullage.core.planning.assembling import Evidence, RequestFacts, make_input, render_plan, resolve_caps
 from ullage.core.planning.manifest import report_plan
 from ullage.core.wire import Conversation, parse_request
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from .facts import TwoGenerations
+from .keeping import Asker
+from .trimming import Offered, Owner
 
-    from ullage.core.accounting import Meter
-    from ullage.core.planning import Plan
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ullage.core.planning import Awareness, Plan, Supplement
     from ullage.settings.records import PlanningSettings
 
+    from .keeping import Keeping
     from .measuring import Measuring
-    from .observation import Observation
+    from .trimming import Place, Trimmer
+
+# Different prompts and lists of tools remembered.
+_SYSTEMS = 500
 
 UNCHANGED = "unchanged"
 _UNKNOWN_WINDOW = "window_unknown"
@@ -68,9 +78,13 @@ class Managed:
 class Managing:
     """Makes plans, and remembers what those of a session go on from. Used by one thread only."""
 
-    def __init__(self, settings: PlanningSettings, measuring: Measuring) -> None:
+    def __init__(
+        self, settings: PlanningSettings, *, measuring: Measuring, keeping: Keeping, trimmer: Trimmer | None = None
+    ) -> None:
         self._settings = settings
         self._measuring = measuring
+        self._keeping = keeping
+        self._trimmer = trimmer
         self._caps = Caps(
             recent_tail=settings.recent_tail_tokens,
             pinned=settings.max_pinned_tokens,
@@ -79,40 +93,120 @@ class Managing:
             project=settings.max_project_tokens,
             summary=settings.max_summary_tokens,
         )
+        self._beside: TwoGenerations[tuple[str, tuple[int, ...]], int] = TwoGenerations(_SYSTEMS)
 
-    def manage(self, observation: Observation, conversation: Conversation, active: Meter) -> Managed:
-        """What is sent for a request. Without a known window there is nothing to fit it into: it stays as it is."""
-        started = time.perf_counter()
-        given = self._input(observation, conversation, active)
-        if given is None:
+    def manage(
+        self, asker: Asker, conversation: Conversation, awareness: Awareness, active: Meter, now_ms: int
+    ) -> Managed:
+        """What is sent for a request, planned in tokens of the `active` meter.
+
+        Without a known window there is nothing to fit it into: it stays as it is.
+        """
+        if awareness.budget is None:
             return Managed(conversation)
-        made = plan_live(given)
+        started = time.perf_counter()
+        work = _Work(
+            asker=asker,
+            conversation=conversation,
+            meter=active,
+            facts=self._read_facts(conversation, awareness.budget, active),
+            hashes=self._measuring.canonical_hashes(conversation),
+            budget=awareness.budget,
+            caps=resolve_caps(self._caps, awareness.adaptive),
+            now_ms=now_ms,
+        )
+        offered = self._keeping.offer(asker, conversation, facts=work.facts.facts, hashes=work.hashes, meter=active)
+        given, made, evidence = self._plan(work, offered)
         planned = time.perf_counter()
-        body = _render(conversation, made)
+        body = _render(conversation, made, evidence)
+        self._note(work, offered, made)
         timings_ms = {"plan": _ms(started, planned), "render": _ms(planned, time.perf_counter())}
         return Managed(conversation, given=given, plan=made, body=body, timings_ms=timings_ms)
 
-    def _input(self, observation: Observation, conversation: Conversation, active: Meter) -> PlanInput | None:
-        awareness = observation.sight.awareness if observation.sight is not None else None
-        if awareness is None or awareness.budget is None:
-            return None
-        weights = self._measuring.weigh(conversation, active)
-        return PlanInput(
-            facts=self._measuring.facts(conversation),
-            tokens=weights.messages,
-            fixed_tokens=sum(weights.system) + sum(weights.tools),
-            budget=awareness.budget,
-            caps=resolve_caps(self._caps, awareness.adaptive),
-            placement=self._settings.placement,
-            rescue=self._settings.rescue_predecessor,
+    def _plan(self, work: _Work, offered: Sequence[Supplement]) -> tuple[PlanInput, Plan, Sequence[Evidence]]:
+        """The plan; made again without the references to what could not be kept on disk."""
+        excluded: frozenset[Place] = frozenset()
+        while True:
+            trims = self._offer_trims(work, excluded)
+            evidence: list[Evidence] = [*offered, *trims.references]
+            given = make_input(
+                work.facts,
+                budget=work.budget,
+                caps=work.caps,
+                evidence=evidence,
+                placement=self._settings.placement,
+                rescue=self._settings.rescue_predecessor,
+            )
+            made = plan_live(given)
+            failed = self._keep_artifacts(work, trims, made)
+            if not failed:
+                return given, made, evidence
+            excluded |= failed
+
+    def _offer_trims(self, work: _Work, excluded: frozenset[Place]) -> Offered:
+        if self._trimmer is None:
+            return Offered()
+        return self._trimmer.offer(work.conversation, work.facts.facts, work.meter, excluded=excluded)
+
+    def _keep_artifacts(self, work: _Work, trims: Offered, made: Plan) -> frozenset[Place]:
+        if self._trimmer is None or not made.replaced:
+            return frozenset()
+        owner = Owner(session=work.asker.session, project=work.asker.project)
+        return self._trimmer.keep(trims, work.conversation, made.replaced, owner, work.now_ms)
+
+    def _note(self, work: _Work, offered: Sequence[Supplement], made: Plan) -> None:
+        self._keeping.note_sent(
+            work.asker,
+            offered,
+            {placed.supplement_id for placed in made.supplements},
+            facts=work.facts.facts,
+            hashes=work.hashes,
+            meter=work.meter,
         )
 
+    def _read_facts(self, conversation: Conversation, budget: Budget, meter: Meter) -> RequestFacts:
+        weights = self._measuring.weigh(conversation, meter)
+        fixed_tokens = sum(weights.system) + sum(weights.tools)
+        if budget.offset == 0 and budget.ratio == 1:
+            # Nothing is learned yet of what every request of this target has beside what the client wrote.
+            fixed_tokens += self._find_beside(conversation, meter)
+        return RequestFacts(
+            facts=self._measuring.facts(conversation), tokens=weights.messages, fixed_tokens=fixed_tokens
+        )
 
-def _render(conversation: Conversation, made: Plan) -> bytes | None:
+    def _find_beside(self, conversation: Conversation, meter: Meter) -> int:
+        """Tokens that come with a request once, by accounting's rules, as those around a list of tools."""
+        pieces = (*conversation.system, *conversation.tools)
+        key = (meter.key, tuple(piece.hash for piece in pieces))
+        known = self._beside.find(key)
+        if known is None:
+            alone = structs.replace(conversation, messages=())
+            measures = self._measuring.measure(alone, meter)
+            weighed = sum(measure.weight for measure in (*measures.system, *measures.tools))
+            total = assemble(meter, **measures._asdict(), options=read_options(conversation)).total.tokens
+            known = max(0, total - weighed)
+            self._beside.keep(key, known)
+        return known
+
+
+class _Work(Struct, frozen=True, kw_only=True):
+    """One request on its way to a plan."""
+
+    asker: Asker
+    conversation: Conversation
+    meter: Meter
+    facts: RequestFacts
+    hashes: tuple[int, ...]
+    budget: Budget
+    caps: Caps
+    now_ms: int
+
+
+def _render(conversation: Conversation, made: Plan, evidence: Sequence[Evidence]) -> bytes | None:
     """The body that a plan sends; `None` where that is all of the client's own and nothing else."""
     if not made.dropped and not made.supplements and not made.replaced:
         return None
-    return render_plan(conversation, made)
+    return render_plan(conversation, made, evidence=evidence)
 
 
 def _provider_tokens(made: Plan, given: PlanInput) -> int:

@@ -15,6 +15,7 @@ from .worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from ullage.settings import Settings
     from ullage.stores import Store
@@ -53,9 +54,15 @@ class Observer:
     """Takes exchanges in the order of their events. All methods return at once and may be called from the event loop."""
 
     def __init__(
-        self, *, store: Store, settings: Settings, new_id: Callable[[], str], sources: Sources | None = None
+        self,
+        *,
+        store: Store,
+        settings: Settings,
+        new_id: Callable[[], str],
+        sources: Sources | None = None,
+        data_dir: Path | None = None,
     ) -> None:
-        self._reader = Reader(store=store, settings=settings, new_id=new_id, sources=sources)
+        self._reader = Reader(store=store, settings=settings, new_id=new_id, sources=sources, data_dir=data_dir)
         self._worker = Worker("ullage-observer")
         self._open: dict[str, Observation] = {}
         self._bodies = Allowance(settings.accounting.queue_bytes)

@@ -11,9 +11,13 @@ from msgspec.structs import replace
 
 from ullage.core.accounting import Breakdown, Meter, assemble, make_meter, read_options
 from ullage.core.errors import RequestError, StoreError
+from ullage.core.evidence.artifacts import ArtifactCaps
+from ullage.core.evidence.memory import MemoryLimits
+from ullage.core.privacy.secrets import redact
 from ullage.core.wire import AnswerReader, Caller, Conversation, find_project, parse_request, recognise
 from ullage.settings.policy import make_policy
 from ullage.settings.resolving import growth_estimator
+from ullage.stores import root_finder
 from ullage.upstream import provider_of
 
 from .anchoring import Anchoring
@@ -21,6 +25,7 @@ from .departure import Departure
 from .encoding import ANSWER_LIMIT_BYTES, REQUEST_LIMIT_BYTES, make_decoder
 from .foresight import Foresight
 from .identity import Genealogy, Origin, Tip, tip_of
+from .keeping import Asker, Keeping
 from .kinds import CONVERSATION
 from .knowledge import Knowledge
 from .managing import Managing
@@ -28,10 +33,12 @@ from .measuring import Measuring
 from .observation import Observation
 from .recent import RecentConversations
 from .recording import Learned, Recorder, outcome_of
+from .trimming import Trimmer
 from .warmth import Warmth, miss_details
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from ullage.core.content import Answer, Usage
     from ullage.settings import Settings
@@ -46,6 +53,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("ullage.engine")
 
 _RECALLED = 500
+_PARENTS = 2_000
 _PROJECT_HEADER = "x-ullage-project"
 _UNREADABLE = RequestError(
     "the request cannot be read, so no plan can be made of it",
@@ -58,7 +66,13 @@ class Reader:
     """Reads exchanges one after the other and writes their records. Used by one thread only."""
 
     def __init__(
-        self, *, store: Store, settings: Settings, new_id: Callable[[], str], sources: Sources | None = None
+        self,
+        *,
+        store: Store,
+        settings: Settings,
+        new_id: Callable[[], str],
+        sources: Sources | None = None,
+        data_dir: Path | None = None,
     ) -> None:
         self._store = store
         self._settings = settings.accounting
@@ -67,6 +81,7 @@ class Reader:
         self._measuring = Measuring()
         self._recent = RecentConversations()
         policy = make_policy(settings)
+        trimmer = _make_trimmer(store, settings, data_dir) if data_dir is not None else None
         self._knowledge = Knowledge(
             store,
             sources=sources,
@@ -78,7 +93,14 @@ class Reader:
         )
         self._anchoring = Anchoring(self._knowledge.pairs)
         self._warmth = Warmth()
-        self._managing = Managing(settings.planning, self._measuring)
+        self._managing = Managing(
+            settings.planning,
+            measuring=self._measuring,
+            keeping=Keeping(store, _memory_limits(settings)),
+            trimmer=trimmer,
+        )
+        # Sessions that branched off from another one: what is kept for that goes along.
+        self._parents: dict[str, str] = {}
         # What was sent in each managed session, which is not what the client sends.
         self._sent = Genealogy()
         self._foresight = Foresight(self._knowledge, policy)
@@ -93,6 +115,8 @@ class Reader:
     def _recall(self, records: Sequence[SessionRecord]) -> None:
         for record in records:
             self._foresight.switches.recall(record.id, record.targets)
+            if record.identity == "fingerprint" and record.parent is not None:
+                self._parents[record.id] = record.parent
             if record.identity == "fingerprint" and record.tip is not None:
                 self._genealogy.recall(record.id, msgspec.convert(record.tip, Tip))
 
@@ -201,8 +225,26 @@ class Reader:
         self._place(observation, conversation)
         active = self._choose_meters(observation, exchange, conversation)
         observation.sight = self._judge(observation, exchange, conversation, active)
-        managed = observation.managed = self._managing.manage(observation, conversation, active)
+        if observation.sight is None:
+            return Departure(body=body, session=observation.session)
+        managed = observation.managed = self._managing.manage(
+            self._asker(observation), conversation, observation.sight.awareness, active, exchange.created_ms
+        )
         return self._departure(observation, body, managed)
+
+    def _asker(self, observation: Observation) -> Asker:
+        """Whose request it is. A branch is asked for by those that it came from, too."""
+        session, kinship = observation.session, observation.kinship
+        if kinship is not None and kinship.parent is not None:
+            self._parents[session] = kinship.parent
+            if len(self._parents) > _PARENTS:
+                del self._parents[next(iter(self._parents))]
+        ancestors: list[str] = []
+        parent = self._parents.get(session)
+        while parent is not None and parent not in ancestors:
+            ancestors.append(parent)
+            parent = self._parents.get(parent)
+        return Asker(session=session, project=observation.project, ancestors=tuple(ancestors))
 
     def note_sent(self, observation: Observation, exchange: Exchange) -> None:
         """What was sent is what its usage will be held against: it is counted, and expected of, in place of the client's own."""
@@ -383,6 +425,30 @@ class Reader:
             _tell_fault(exchange)
             return None
         return replace(breakdown, source=f"call:{exchange.id}", session=observation.session or None)
+
+
+def _make_trimmer(store: Store, settings: Settings, data_dir: Path) -> Trimmer | None:
+    if not settings.artifacts.enabled:
+        return None
+    return Trimmer(
+        store,
+        data_dir=data_dir,
+        find_root=root_finder(settings.store.scope),
+        caps=ArtifactCaps(inline_chars=settings.artifacts.inline_chars, excerpt_chars=settings.artifacts.excerpt_chars),
+        redact=_redacted,
+    )
+
+
+def _redacted(text: str) -> str:
+    return redact(text)[0]
+
+
+def _memory_limits(settings: Settings) -> MemoryLimits:
+    return MemoryLimits(
+        chars=settings.memory.claim_chars,
+        results=settings.memory.max_results,
+        tokens=settings.planning.max_memory_tokens,
+    )
 
 
 def _tell_fault(exchange: Exchange) -> None:
