@@ -1,0 +1,144 @@
+"""Pins and memories on their way out: what the user keeps, offered to the plans of the requests that it is for.
+
+What is sent is chosen once for each turn of the user and keeps its bytes through the turn's tool loop, so that the provider's
+cache stays good (planner specification, section 22).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import structs
+
+from ullage.core.errors import StoreError
+from ullage.core.evidence.mutations import Kept, replay
+from ullage.core.evidence.ranking import choose, rank
+from ullage.core.evidence.scopes import applicable
+from ullage.core.planning.assembling import weigh_text
+from ullage.core.planning.offers import offer_memories, offer_pins
+from ullage.core.wire import read_message
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from ullage.core.accounting import Meter
+    from ullage.core.evidence.memory import MemoryLimits
+    from ullage.core.evidence.mutations import Item, Kind
+    from ullage.core.planning import SliceFacts, Supplement
+    from ullage.core.wire import Conversation
+    from ullage.stores import Store
+
+_SESSIONS = 2_000
+
+
+class Asker(NamedTuple):
+    """Whose request it is; `ancestors` are the sessions that its session branched off from."""
+
+    session: str
+    project: str | None
+    ancestors: tuple[str, ...] = ()
+
+
+class _Turn(NamedTuple):
+    """What was sent in the newest turn of a session. A turn is known by the place and the hash of the message that opens it."""
+
+    opened: tuple[int, int] | None
+    estimator: str
+    sent: tuple[Supplement, ...]
+
+
+class Keeping:
+    """Reads the log of what is kept when it has grown, and remembers what each session was sent. Used by one thread only."""
+
+    def __init__(self, store: Store, limits: MemoryLimits) -> None:
+        self._store = store
+        self._limits = limits
+        self._version: int | None = None
+        self._kept = Kept()
+        self._turns: dict[str, _Turn] = {}
+
+    def offer(
+        self,
+        asker: Asker,
+        conversation: Conversation,
+        *,
+        facts: Sequence[SliceFacts],
+        hashes: Sequence[int],
+        meter: Meter,
+    ) -> tuple[Supplement, ...]:
+        """What may be added to a request. `hashes` are the canonical ones of its messages; tokens are of the `meter`."""
+        self._read()
+        turn = self._turns.get(asker.session)
+        if turn is not None and turn.opened == _opened(facts, hashes) and turn.estimator == meter.estimator:
+            return tuple(structs.replace(one, held=True) for one in turn.sent if self._is_kept(one.id))
+        pins = self._applicable("pin", asker, hashes)
+        memories = self._applicable("memory", asker, hashes)
+        if not pins and not memories:
+            return ()
+
+        def count(text: str) -> int:
+            return weigh_text(text, meter)
+
+        ranked = rank(memories, _request_text(conversation, facts)) if memories else ()
+        chosen = choose(ranked, self._limits, count)
+        return (*offer_pins(pins, count), *offer_memories(chosen.taken, count))
+
+    def note_sent(
+        self,
+        asker: Asker,
+        offered: Sequence[Supplement],
+        taken: Collection[str],
+        *,
+        facts: Sequence[SliceFacts],
+        hashes: Sequence[int],
+        meter: Meter,
+    ) -> None:
+        """Remembers what a plan took of the offers, for the rest of the user's turn."""
+        sent = tuple(one for one in offered if one.id in taken)
+        self._turns.pop(asker.session, None)
+        self._turns[asker.session] = _Turn(_opened(facts, hashes), meter.estimator, sent)
+        if len(self._turns) > _SESSIONS:
+            del self._turns[next(iter(self._turns))]
+
+    def _applicable(self, kind: Kind, asker: Asker, hashes: Sequence[int]) -> tuple[Item, ...]:
+        return applicable(
+            self._kept.active(kind),
+            session=asker.session,
+            project=asker.project,
+            hashes=hashes,
+            ancestors=asker.ancestors,
+        )
+
+    def _is_kept(self, item_id: str) -> bool:
+        """What is taken back is sent no more, not even to the end of the turn."""
+        item = self._kept.find(item_id)
+        return item is not None and item.is_active
+
+    def _read(self) -> None:
+        """Takes up what was added to the log. A store that cannot be read now leaves what is known."""
+        try:
+            version = self._store.mutation_version()
+            if version != self._version:
+                self._kept = replay(self._store.mutations())
+                self._version = version
+        except StoreError:
+            return
+
+
+def _opened(facts: Sequence[SliceFacts], hashes: Sequence[int]) -> tuple[int, int] | None:
+    """The message that opened the current turn: its place and hash."""
+    index = _opening(facts)
+    return (index, hashes[index]) if index is not None else None
+
+
+def _opening(facts: Sequence[SliceFacts]) -> int | None:
+    return next((index for index in range(len(facts) - 1, -1, -1) if facts[index].opens_turn), None)
+
+
+def _request_text(conversation: Conversation, facts: Sequence[SliceFacts]) -> str:
+    """What the user asks for in the current turn."""
+    index = _opening(facts)
+    if index is None:
+        return ""
+    message = read_message(conversation.messages[index], conversation.dialect)
+    return "\n".join(part.text for part in message.parts if part.kind == "text")
