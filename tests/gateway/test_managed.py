@@ -183,3 +183,89 @@ async def test_a_session_goes_on_from_what_was_sent(
     assert not happened & {"branch", "rewrite"}
     prompts = [sum(call.usage[part] or 0 for part in ("input_fresh", "cache_read")) for call in calls if call.usage]
     assert max(prompts) < WINDOW
+
+
+async def control(client: aiohttp.ClientSession, daemon: Daemon, route: str, **members: Any) -> dict[str, Any]:
+    token = daemon.token_file.read_text().strip()
+    headers = {"authorization": f"Bearer {token}"}
+    async with client.post(f"{daemon.url}/ullage/v1/{route}", json=members, headers=headers) as response:
+        told: dict[str, Any] = await response.json()
+        assert response.status in (200, 201), told
+    return told
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_pin_stands_before_the_request_with_the_same_bytes_through_its_turn(
+    dialect: Dialect, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    secret_word = "always-use-pnpm-marker"
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        await control(client, gateway, "pins", action="add", text=secret_word, scope="session", session="s")
+        calls = []
+        for turns in (41, 43):
+            request = long_request(dialect, turns=turns)
+            headers = {**request.headers, "x-ullage-session": "s"}
+            async with client.post(gateway.url + request.path, data=request.body, headers=headers) as response:
+                await response.read()
+            calls.append(await record(gateway, response.headers["x-ullage-request"]))
+    sent = [json.loads(received.body)[KEYS[dialect]] for received in fake.requests]
+    for messages in sent:
+        places = [number for number, message in enumerate(messages) if secret_word in json.dumps(message)]
+        assert places == [len(messages) - 2]
+    (first,), (second,) = ([m for m in messages if secret_word in json.dumps(m)] for messages in sent)
+    assert first == second
+    for call in calls:
+        assert call.plan is not None
+        assert [one["kind"] for one in call.plan["supplements"]] == ["pin"]
+        assert secret_word not in json.dumps(call.plan)
+
+
+async def test_a_remembered_claim_comes_with_a_request_that_it_is_about(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        for claim in ("The build runner is vitest.", "The deploy target is fly.io."):
+            await control(client, gateway, "memory", action="add", text=claim, scope="project", project="/p")
+        body = {"model": "m", "messages": [{"role": "user", "content": "Which build runner do we use?"}]}
+        headers = {"x-ullage-project": "/p"}
+        async with client.post(f"{gateway.url}/v1/chat/completions", json=body, headers=headers) as response:
+            assert response.headers["x-ullage-plan"] == "managed"
+        async with client.post(f"{gateway.url}/v1/chat/completions", json=body) as response:
+            assert response.headers["x-ullage-plan"] == "unchanged"
+    memory, question = json.loads(fake.requests[0].body)["messages"]
+    assert "vitest" in memory["content"] and "fly.io" not in memory["content"]
+    assert question == body["messages"][0]
+
+
+async def test_a_large_result_of_an_old_turn_is_sent_as_a_reference_and_kept(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    log = "".join(f"line {number}: all is well here\n" for number in range(900)) + "ERROR: the disk is full\n"
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Run the build."},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": log},
+        {"role": "assistant", "content": "It failed."},
+        {"role": "user", "content": "Why?"},
+    ]
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        body = {"model": "m", "messages": messages}
+        headers = {"x-ullage-session": "s"}
+        async with client.post(f"{gateway.url}/v1/chat/completions", json=body, headers=headers) as response:
+            assert response.headers["x-ullage-plan"] == "managed"
+        call = await record(gateway, response.headers["x-ullage-request"])
+        kept = gateway.store.artifacts("s")
+    sent = json.loads(fake.requests[0].body)["messages"]
+    assert [message["role"] for message in sent] == ["user", "assistant", "tool", "assistant", "user"]
+    assert len(sent[2]["content"]) < len(log) / 2
+    assert "the disk is full" in sent[2]["content"]
+    assert sent[:2] + sent[3:] == messages[:2] + messages[3:]
+    assert call.plan is not None and len(call.plan["replaced"]) == 1
+    assert [record.chars for record in kept] == [len(log)]
+    (file,) = [path for path in (tmp_path / "artifacts").rglob("*") if path.is_file()]
+    assert file.read_text() == log
+    assert file.stat().st_mode & 0o077 == 0
