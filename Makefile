@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 T ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check fix golden reference accuracy replay-sessions bench bench-report lock shape clients wheel-test clean
+.PHONY: help setup demo test test-fast check fix golden reference accuracy kept-evidence replay-sessions bench bench-report lock shape clients wheel-test clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -40,6 +40,9 @@ reference: $(VENV)/.dev ## rewrite the generated pages of the manual
 
 accuracy: $(VENV)/.dev ## measure anew what docs/reference/accuracy.md says, on the recorded data beside the repository
 	@$(BIN)/python scripts/accuracy_report.py --write && $(BIN)/python scripts/payload_report.py --write && $(BIN)/python scripts/replay_report.py --write
+
+kept-evidence: $(VENV)/.dev ## measure anew what docs/reference/kept-evidence.md says, on the recorded data beside the repository
+	@$(BIN)/python scripts/bench_report.py --write
 
 replay-sessions: $(VENV)/.dev ## send the recorded sessions beside the repository through a gateway, and compare its estimates with usage
 	@$(BIN)/python -m ullage.testing.replay ../shared/data/sessions

@@ -12,6 +12,7 @@ command = LazyGroup(
             "ullage.cli.eval.transcripts:command",
             "How far estimates are from the prompts that sessions report.",
         ),
+        "bench": ("ullage.cli.eval.bench:command", "How much of the evidence for a question plans keep."),
         "tokens": ("ullage.cli.eval.tokens:command", "How far estimates are from what providers counted."),
     },
 )
