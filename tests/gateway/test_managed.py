@@ -227,11 +227,10 @@ async def test_a_remembered_claim_comes_with_a_request_that_it_is_about(
         for claim in ("The build runner is vitest.", "The deploy target is fly.io."):
             await control(client, gateway, "memory", action="add", text=claim, scope="project", project="/p")
         body = {"model": "m", "messages": [{"role": "user", "content": "Which build runner do we use?"}]}
-        headers = {"x-ullage-project": "/p"}
-        async with client.post(f"{gateway.url}/v1/chat/completions", json=body, headers=headers) as response:
-            assert response.headers["x-ullage-plan"] == "managed"
-        async with client.post(f"{gateway.url}/v1/chat/completions", json=body) as response:
-            assert response.headers["x-ullage-plan"] == "unchanged"
+        for project, status in (("/p", "managed"), ("/other", "unchanged")):
+            headers = {"x-ullage-project": project, "x-ullage-session": project}
+            async with client.post(f"{gateway.url}/v1/chat/completions", json=body, headers=headers) as response:
+                assert response.headers["x-ullage-plan"] == status
     memory, question = json.loads(fake.requests[0].body)["messages"]
     assert "vitest" in memory["content"] and "fly.io" not in memory["content"]
     assert question == body["messages"][0]
