@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import threading
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from tests.core.evidence.keeping import letters
 from ullage.core.errors import StoreError
 from ullage.core.evidence.changes import Owner
 from ullage.core.evidence.pins import NewPin, PinLimits, add_pin, remove_pin
-from ullage.stores import MemoryStore, open_reader, open_store
+from ullage.stores import MemoryStore, SqliteStore, open_reader, open_store
 from ullage.stores.copying import back_up
 from ullage.stores.keeping import Keeper, make_stamp, report_item, write_change
 from ullage.stores.maintenance import rebuild
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
     from conftest import Clock, Records
 
     from ullage.core.evidence.mutations import Item
-    from ullage.stores import SqliteStore, Store
+    from ullage.stores import Store
 
     Opening = Callable[..., SqliteStore]
 
 
-def pin(store: Store, text: str, now_ms: int = 1) -> Item:
-    new = NewPin(text=text, owner=Owner(scope="session", session="s1"))
+def pin(store: Store, text: str, now_ms: int = 1, session: str = "s1") -> Item:
+    new = NewPin(text=text, owner=Owner(scope="session", session=session))
     stamp = make_stamp("pin", now_ms)
     return write_change(store, add_pin(Keeper(store).kept(), new, stamp, limits=PinLimits(), count=letters))
 
@@ -162,6 +163,27 @@ def test_what_is_kept_is_in_the_shared_database_whatever_the_project(
     store.close()
     assert not (database.parent / "projects").exists()
     assert kept_at(database.parent) == ["p1"]
+
+
+def keep_many(database: Path, writer: int) -> None:
+    store = SqliteStore(database, clock_ms=lambda: 0)
+    for number in range(20):
+        pin(store, f"pin {number} of {writer}", number, f"s{writer}")
+    store.close(30)
+    assert store.problems() == ()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_four_processes_that_pin_into_one_log_lose_nothing(open_sqlite: Opening, database: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=keep_many, args=(database, writer)) for writer in range(4)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0] * 4
+    texts = {item.text for item in Keeper(open_sqlite()).kept().active("pin")}
+    assert texts == {f"pin {number} of {writer}" for number in range(20) for writer in range(4)}
 
 
 def test_a_change_waits_for_the_disk_and_records_that_can_be_had_again_do_not(

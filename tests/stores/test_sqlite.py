@@ -224,6 +224,8 @@ def test_a_look_up_waits_briefly_and_the_next_ones_not_at_all(
         lambda: store.samples("anthropic", "claude-x", "wire-v1"),
         store.sample_keys,
         store.prefixes,
+        store.mutations,
+        store.mutation_version,
     ):
         with pytest.raises(StoreError) as refusal:
             look_up()

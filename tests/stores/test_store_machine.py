@@ -1,6 +1,7 @@
 """Random commands against every store and a model of it: what a store holds is what was last put under each id.
 
-Of samples it is what was first put, and the newest 200 of each key; of prefixes what was used last.
+Of samples it is what was first put, and the newest 200 of each key; of prefixes what was used last; of changes to what the user
+keeps all, each as it was first put.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ullage.stores import (
     CallRecord,
     EventRecord,
     MemoryStore,
+    MutationRecord,
     PrefixRecord,
     SampleRecord,
     SessionRecord,
@@ -48,6 +50,7 @@ class Model:
         self.events: list[EventRecord] = []
         self.samples: dict[tuple[str, str], SampleRecord] = {}
         self.prefixes: dict[tuple[str, str], PrefixRecord] = {}
+        self.mutations: dict[str, MutationRecord] = {}
 
     def put(self, shelf: list[Any], record: Any) -> None:
         places = [place for place, other in enumerate(shelf) if other.id == record.id]
@@ -170,6 +173,22 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.store.flush()
         expected = [record for record in self.model.newest_prefixes() if record.used_ms >= since_ms]
         assert self.store.prefixes(since_ms=since_ms, limit=limit) == expected[:limit]
+
+    @rule(name=IDS, session=st.none() | SESSIONS, kind=st.sampled_from(["pin", "memory"]), created_ms=TIMES_MS)
+    def put_mutation(self, name: str, session: str | None, kind: str, created_ms: int) -> None:
+        record = MutationRecord(
+            id=name, created_ms=created_ms, kind=kind, scope="session", session=session, op="add", item=name
+        )
+        self.store.put_mutation(record)
+        self.model.mutations.setdefault(name, record)
+
+    @rule(session=st.none() | SESSIONS, kind=st.none() | st.sampled_from(["pin", "memory"]))
+    def read_mutations(self, session: str | None, kind: str | None) -> None:
+        assert self.store.flush()
+        kept = self.model.mutations.values()
+        expected = [one for one in kept if session in (None, one.session) and kind in (None, one.kind)]
+        assert self.store.mutations(kind=kind, session=session) == expected
+        assert (self.store.mutation_version() == 0) == (not kept)
 
     @rule(name=IDS, prefix=st.sampled_from(["", "a", "ab", "x"]))
     def find(self, name: str, prefix: str) -> None:

@@ -124,6 +124,12 @@ def test_what_this_version_does_not_know_is_left_out(odd: Mutation) -> None:
     assert states(replay([change(), odd])) == {"p1": "active"}
 
 
+def test_a_class_that_is_not_known_is_the_strictest() -> None:
+    """A later version may have more of them; a guess must not send to a provider what it may not see."""
+    kept = replay([change(payload={"text": "x", "classification": "secret"})])
+    assert kept.items["p1"].classification == "local-only"
+
+
 # Two memories with one key (planner specification, section 15.2)
 
 

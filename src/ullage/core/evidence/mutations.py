@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from ullage.core.privacy.classes import CLASSES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -171,6 +173,8 @@ def added_item(mutation: Mutation) -> Item | None:
             field: getattr(mutation, field) for field in ("kind", "scope", "session", "branch", "project", "created_ms")
         }
         said = msgspec.structs.asdict(added)
+        if added.classification not in CLASSES:  # of a later version: nobody may see it, rather than everybody
+            said["classification"] = CLASSES[-1]
         return msgspec.convert({"id": mutation.item, "mutation": mutation.id, **common, **said}, Item)
     except msgspec.ValidationError:
         return None
