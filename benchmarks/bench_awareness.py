@@ -4,7 +4,7 @@ with all of it beside the relay without.
     python -m benchmarks.bench_awareness [--quick]
 
 Steps are CPU time of this process, the best of several runs; the thread beside the relay takes them. Whether the relay notices is
-what the last table says: the same requests in turns through three gateways, with a pause after each answer, as agents pause.
+what the last table says: each request to three gateways in turns, with a pause after each answer, as agents pause.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import aiohttp
 from msgspec.structs import replace
 
 from benchmarks import bench_wire
-from benchmarks.bench_gateway import make_body, settle
+from benchmarks.bench_gateway import make_body
 from benchmarks.bench_store import make_sample
 from benchmarks.parts.processes import gateway, machine, provider
 from ullage.catalogs import load_now
@@ -223,48 +223,51 @@ def store_steps(folder: Path) -> Iterator[Step]:
 
 
 def report_relays(rounds: int) -> None:
-    """Each load through the gateways in turns; ratios are of the medians to those of the gateway that accounts for nothing."""
+    """Each load through the gateways in turns; ratios are to the gateway that accounts for nothing."""
     print(f"\n{'load':<18}{'gateway':<20}{'CPU ms':>8}{'x off':>7}{'p50 ms':>8}{'x off':>7}{'max ms':>8}{'x off':>7}")
     with contextlib.ExitStack() as stack:
         upstream = stack.enter_context(provider())
         gateways = {name: stack.enter_context(gateway(upstream.url, **env)) for name, env in GATEWAYS.items()}
         for load in LOADS:
-            results: dict[str, list[Figures]] = {name: [] for name in gateways}
-            for number in range(-1, rounds):
-                for name in gateways if number % 2 else reversed(gateways):
-                    figures = measure(gateways[name], load, number * load.requests)
-                    if number >= 0:  # the first round warms up
-                        results[name].append(figures)
+            rows = [measure(gateways, load, number * load.requests) for number in range(rounds + 1)][
+                1:
+            ]  # one to warm up
             medians = {
-                name: Figures(*map(statistics.median, zip(*rows, strict=True))) for name, rows in results.items()
+                name: Figures(*map(statistics.median, zip(*(row[name] for row in rows), strict=True)))
+                for name in gateways
             }
             for name, row in medians.items():
                 cells = "".join(f"{one:>8.3f}{one / off:>7.2f}" for one, off in zip(row, medians[OFF], strict=True))
                 print(f"{load.name:<18}{name:<20}{cells}", flush=True)
 
 
-def measure(target: Running, load: Load, base: int) -> Figures:
-    before = target.cpu_s(main_thread=True)
-    latencies_ms = sorted(asyncio.run(drive(target, load, base)))
-    cpu_s = target.cpu_s(main_thread=True) - before
-    settle(target)
-    return Figures(cpu_s * 1000 / load.requests, statistics.median(latencies_ms), latencies_ms[-1])
+def measure(gateways: dict[str, Running], load: Load, base: int) -> dict[str, Figures]:
+    """One round: every request goes to each gateway in turn, so that whatever else the machine does meets them all."""
+    before = {name: target.cpu_s(main_thread=True) for name, target in gateways.items()}
+    latencies_ms = asyncio.run(drive(gateways, load, base))
+    cpu_ms = {name: (target.cpu_s(main_thread=True) - before[name]) * 1000 for name, target in gateways.items()}
+    return {
+        name: Figures(cpu_ms[name] / load.requests, statistics.median(times), max(times))
+        for name, times in latencies_ms.items()
+    }
 
 
-async def drive(target: Running, load: Load, base: int) -> list[float]:
-    """One request after the other, in a session that grows; milliseconds to the last byte."""
+async def drive(gateways: dict[str, Running], load: Load, base: int) -> dict[str, list[float]]:
+    """Requests of a session that grows; milliseconds to the last byte."""
     headers = {"content-type": "application/json", "anthropic-version": "2023-06-01", "x-ullage-session": "bench"}
     headers |= {"x-bench-chunks": str(load.chunks)} if load.chunks else {}
-    latencies_ms = []
+    latencies_ms: dict[str, list[float]] = {name: [] for name in gateways}
     async with aiohttp.ClientSession() as session:
         for number in range(load.requests):
             body = make_body(load.body_bytes, base + number)
-            await asyncio.sleep(PAUSE_S)
-            began = time.perf_counter()
-            async with session.post(f"{target.url}/v1/messages", data=body, headers=headers) as response:
-                assert response.status == 200, response.status
-                await response.read()
-            latencies_ms.append((time.perf_counter() - began) * 1000)
+            names = list(gateways)
+            for name in names[number % len(names) :] + names[: number % len(names)]:
+                await asyncio.sleep(PAUSE_S)
+                began = time.perf_counter()
+                async with session.post(f"{gateways[name].url}/v1/messages", data=body, headers=headers) as response:
+                    assert response.status == 200, response.status
+                    await response.read()
+                latencies_ms[name].append((time.perf_counter() - began) * 1000)
     return latencies_ms
 
 
