@@ -61,10 +61,12 @@ class Chosen(NamedTuple):
 def rank(memories: Sequence[Item], request: str) -> tuple[Ranked, ...]:
     """Those that share their key or a word with the text of a request, the best first; the three newest if none does."""
     begin = request[:REQUEST_CHARS]
-    terms = find_terms(begin)
     words = joined(begin)
-    weights = {term: _weigh(term, memories) for term in terms}
-    ranked = [_score(item, words, terms, weights) for item in memories]
+    claims = [_words_of(item.text) for item in memories]
+    holders = {term: [term in claim for claim in claims] for term in find_terms(begin)}
+    weights = [(_weigh(sum(held), len(claims)), held) for held in holders.values() if any(held)]
+    found = [[weight for weight, held in weights if held[place]] for place in range(len(claims))]
+    ranked = [_score(item, words, terms) for item, terms in zip(memories, found, strict=True)]
     matched = [one for one in ranked if one.is_match]
     newest = sorted(ranked, key=lambda one: (-one.item.created_ms, one.item.id))[:_RECENT]
     return tuple(sorted(matched or newest, key=lambda one: (-one.score, -one.item.created_ms, one.item.id)))
@@ -76,10 +78,9 @@ def choose(ranked: Iterable[Ranked], limits: MemoryLimits, count: Count) -> Chos
     left_out: list[tuple[Ranked, str]] = []
     left = limits.tokens
     for one in ranked:
-        tokens = count(one.text)
         if len(taken) >= limits.results:
             left_out.append((one, "memory-results"))
-        elif tokens > left:
+        elif (tokens := count(one.text)) > left:
             left_out.append((one, "memory-budget"))
         else:
             taken.append(one)
@@ -87,13 +88,13 @@ def choose(ranked: Iterable[Ranked], limits: MemoryLimits, count: Count) -> Chos
     return Chosen(tuple(taken), tuple(left_out))
 
 
-def _score(item: Item, words: str, terms: Sequence[str], weights: dict[str, float]) -> Ranked:
+def _score(item: Item, words: str, terms: Sequence[float]) -> Ranked:
+    """`words` are those of the request, `terms` the weights of its terms that the claim holds."""
     key = _words_of(item.key or "")
     is_key = says_something(key) and holds(words, key)
-    found = [term for term in terms if holds(_words_of(item.text), term)]
-    points = min(_TERMS_MOST, _TERM * sum(weights[term] for term in found))
+    points = min(_TERMS_MOST, _TERM * sum(terms))
     score = _BASE + _SCOPE.get(item.scope, 0) + (_KEY if is_key else 0) + points
-    said = ["key"] * is_key + [f"{len(found)} term{'s' if len(found) > 1 else ''}"] * bool(found)
+    said = ["key"] * is_key + [f"{len(terms)} term{'s' if len(terms) > 1 else ''}"] * bool(terms)
     return Ranked(item, math.floor(score * 1e6 + 0.5) / 1e6, ", ".join(said) or RECENT)
 
 
@@ -103,8 +104,7 @@ def _words_of(text: str) -> str:
     return joined(text)
 
 
-def _weigh(term: str, memories: Sequence[Item]) -> float:
+def _weigh(holders: int, claims: int) -> float:
     """1 for a term that few claims hold, down to 0 for one that all hold."""
-    holders = sum(holds(_words_of(item.text), term) for item in memories)
-    few = max(_FEW, len(memories) / _SHARE)
-    return 1.0 if holders <= few else math.log(len(memories) / holders) / math.log(len(memories) / few)
+    few = max(_FEW, claims / _SHARE)
+    return 1.0 if holders <= few else math.log(claims / holders) / math.log(claims / few)
