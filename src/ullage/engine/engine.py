@@ -49,8 +49,8 @@ class Engine:
         self.new_id = new_id
         self._observer = Observer(store=store, settings=settings, new_id=new_id, sources=sources, data_dir=data_dir)
 
-    def manages(self, endpoint: Endpoint, headers: Mapping[str, str]) -> bool:
-        """Whether such a request is looked at before it is sent: our header decides, else the settings."""
+    def plans(self, endpoint: Endpoint, headers: Mapping[str, str]) -> bool:
+        """Whether such a request is planned before it is sent: our header decides, else the settings."""
         if endpoint.purpose != "generate":
             return False
         wanted = headers.get(MODE_HEADER, "").strip().lower()
@@ -75,14 +75,16 @@ class Engine:
             created_ms=self._clock_ms(),
             clock=self._clock,
             hand_over=self._observer.read_answer,
-            managed=self.manages(endpoint, headers),
+            planned=self.plans(endpoint, headers),
+            # With privacy on, nothing leaves that was not looked at.
+            cleared=self._settings.privacy.enabled and bool(body),
         )
         if endpoint.recorded and not exchange.managed:
             self._observer.read_request(exchange)
         return exchange
 
     async def depart(self, exchange: Exchange) -> Departure:
-        """What is to be sent for a managed request."""
+        """What is to be sent for a request that is looked at first."""
         return await asyncio.wrap_future(self._observer.depart(exchange))
 
     def finish(self, exchange: Exchange) -> None:

@@ -36,6 +36,7 @@ class Exchange:
         "listing",
         "managed",
         "outcome",
+        "planned",
         "request_bytes",
         "root",
         "started",
@@ -54,7 +55,8 @@ class Exchange:
         created_ms: int,
         clock: Callable[[], float],
         hand_over: Callable[[Exchange, bytes], None],
-        managed: bool = False,
+        planned: bool = False,
+        cleared: bool = False,
     ) -> None:
         self.id = id
         self.endpoint = endpoint
@@ -68,8 +70,9 @@ class Exchange:
         self.status: int | None = None
         self.first_byte_ms: float | None = None
         self.last_ms: float = 0.0
-        # Whether the request is looked at before it is sent; its session goes on from what came of it.
-        self.managed = managed
+        # Whether the request is planned, and whether it is looked at before it is sent, be it for that or for privacy.
+        self.planned = planned
+        self.managed = planned or cleared
         self.outcome = "error"
         self.warnings: list[str] = []
         self.started = clock()

@@ -11,6 +11,7 @@ from ullage.core.accounting import Meter, assemble, read_options
 from ullage.core.planning import Budget, Caps, PlanInput, plan_live
 from ullage.core.planning.assembling import Evidence, RequestFacts, make_input, render_plan, resolve_caps
 from ullage.core.planning.manifest import report_plan
+from ullage.core.privacy import CLASSES, Exclusion
 from ullage.core.wire import Conversation, parse_request
 
 from .facts import TwoGenerations
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ullage.core.planning import Awareness, Plan, Supplement
+    from ullage.core.privacy import Classification, Destination
+    from ullage.core.privacy.guard import PrivacyGuard
     from ullage.settings.records import PlanningSettings
 
     from .keeping import Keeping
@@ -36,12 +39,12 @@ _UNKNOWN_WINDOW = "window_unknown"
 
 class Managed:
     """What came of a request. `body` is what is sent in place of the client's own, `None` for that itself. `estimate` are the
-    provider's tokens of the prompt as sent, `why` is the plan in a line.
+    provider's tokens of the prompt as sent, `why` is the plan in a line, `excluded` what its destination may not see.
 
     The rest is made when it is asked for, once the request is on its way.
     """
 
-    __slots__ = ("_conversation", "_given", "_plan", "_timings_ms", "body", "estimate", "status", "why")
+    __slots__ = ("_conversation", "_given", "_plan", "_timings_ms", "body", "estimate", "excluded", "status", "why")
 
     def __init__(
         self,
@@ -51,12 +54,14 @@ class Managed:
         plan: Plan | None = None,
         body: bytes | None = None,
         timings_ms: Mapping[str, float] | None = None,
+        excluded: tuple[Exclusion, ...] = (),
     ) -> None:
         self._conversation = conversation
         self._given = given
         self._plan = plan
         self._timings_ms = timings_ms or {}
         self.body = body
+        self.excluded = excluded
         self.status = plan.status if plan is not None else UNCHANGED
         self.why = _in_a_line(plan) if plan is not None else _UNKNOWN_WINDOW
         self.estimate = _provider_tokens(plan, given) if plan is not None and given is not None else None
@@ -79,12 +84,19 @@ class Managing:
     """Makes plans, and remembers what those of a session go on from. Used by one thread only."""
 
     def __init__(
-        self, settings: PlanningSettings, *, measuring: Measuring, keeping: Keeping, trimmer: Trimmer | None = None
+        self,
+        settings: PlanningSettings,
+        *,
+        measuring: Measuring,
+        keeping: Keeping,
+        trimmer: Trimmer | None = None,
+        guard: PrivacyGuard | None = None,
     ) -> None:
         self._settings = settings
         self._measuring = measuring
         self._keeping = keeping
         self._trimmer = trimmer
+        self._guard = guard
         self._caps = Caps(
             recent_tail=settings.recent_tail_tokens,
             pinned=settings.max_pinned_tokens,
@@ -96,11 +108,20 @@ class Managing:
         self._beside: TwoGenerations[tuple[str, tuple[int, ...]], int] = TwoGenerations(_SYSTEMS)
 
     def manage(
-        self, asker: Asker, conversation: Conversation, awareness: Awareness, active: Meter, now_ms: int
+        self,
+        asker: Asker,
+        conversation: Conversation,
+        awareness: Awareness,
+        active: Meter,
+        now_ms: int,
+        *,
+        hashes: tuple[int, ...],
+        destination: Destination | None = None,
     ) -> Managed:
         """What is sent for a request, planned in tokens of the `active` meter.
 
-        Without a known window there is nothing to fit it into: it stays as it is.
+        `hashes` are the canonical ones of the messages as the client sent them. What is added is only what the `destination` may
+        see. Without a known window there is nothing to fit the request into: it stays as it is.
         """
         if awareness.budget is None:
             return Managed(conversation)
@@ -110,18 +131,35 @@ class Managing:
             conversation=conversation,
             meter=active,
             facts=self._read_facts(conversation, awareness.budget, active),
-            hashes=self._measuring.canonical_hashes(conversation),
+            hashes=hashes,
             budget=awareness.budget,
             caps=resolve_caps(self._caps, awareness.adaptive),
             now_ms=now_ms,
         )
-        offered = self._keeping.offer(asker, conversation, facts=work.facts.facts, hashes=work.hashes, meter=active)
+        kept = self._keeping.offer(asker, conversation, facts=work.facts.facts, hashes=work.hashes, meter=active)
+        offered, excluded = self._screen(kept, destination)
         given, made, evidence = self._plan(work, offered)
         planned = time.perf_counter()
         body = _render(conversation, made, evidence)
         self._note(work, offered, made)
         timings_ms = {"plan": _ms(started, planned), "render": _ms(planned, time.perf_counter())}
-        return Managed(conversation, given=given, plan=made, body=body, timings_ms=timings_ms)
+        return Managed(conversation, given=given, plan=made, body=body, timings_ms=timings_ms, excluded=excluded)
+
+    def _screen(
+        self, offered: Sequence[Supplement], destination: Destination | None
+    ) -> tuple[Sequence[Supplement], tuple[Exclusion, ...]]:
+        """The offers that the destination may see, and those that it may not: one blocked word excludes the whole."""
+        if self._guard is None or destination is None:
+            return offered, ()
+        allowed: list[Supplement] = []
+        excluded: list[Exclusion] = []
+        for one in offered:
+            screened = self._guard.screen(one.text, _class_of(one.classification), destination)
+            if screened.text is None:
+                excluded.append(Exclusion(kind=one.kind, id=one.id, classification=screened.classification))
+            else:
+                allowed.append(structs.replace(one, text=screened.text, classification=screened.classification))
+        return allowed, tuple(excluded)
 
     def _plan(self, work: _Work, offered: Sequence[Supplement]) -> tuple[PlanInput, Plan, Sequence[Evidence]]:
         """The plan; made again without the references to what could not be kept on disk."""
@@ -200,6 +238,11 @@ class _Work(Struct, frozen=True, kw_only=True):
     budget: Budget
     caps: Caps
     now_ms: int
+
+
+def _class_of(name: str) -> Classification:
+    """A class by its name; what is not known may go nowhere."""
+    return next((known for known in CLASSES if known == name), "local-only")
 
 
 def _render(conversation: Conversation, made: Plan, evidence: Sequence[Evidence]) -> bytes | None:

@@ -40,6 +40,7 @@ class Observation(Struct):
     forecast: Forecast | None = None
     managed: Managed | None = None
     plan: dict[str, Any] | None = None
+    privacy: dict[str, Any] | None = None
     messages: int | None = None
     unparsed: bool = False
     reader: AnswerReader | None = None

@@ -10,6 +10,7 @@ import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
+from .departing import Departing
 from .reading import Reader
 from .worker import Worker
 
@@ -62,12 +63,13 @@ class Observer:
         sources: Sources | None = None,
         data_dir: Path | None = None,
     ) -> None:
-        self._reader = Reader(store=store, settings=settings, new_id=new_id, sources=sources, data_dir=data_dir)
+        self._reader = Reader(store=store, settings=settings, new_id=new_id, sources=sources)
+        self._departing = Departing(self._reader, store=store, settings=settings, data_dir=data_dir)
         self._worker = Worker("ullage-observer")
         self._open: dict[str, Observation] = {}
         self._bodies = Allowance(settings.accounting.queue_bytes)
         self._answers = Allowance(_ANSWERS_BYTES)
-        self._worker.put(self._reader.recall_sessions)
+        self._worker.put(self._recall)
         self._worker.start()
 
     def read_request(self, exchange: Exchange) -> None:
@@ -115,6 +117,9 @@ class Observer:
         """Does what is waiting, then ends the thread."""
         self._worker.close()
 
+    def _recall(self) -> None:
+        self._departing.recall(self._reader.recall_sessions())
+
     def _begin(self, exchange: Exchange) -> None:
         body, exchange.body = exchange.body, None
         try:
@@ -130,13 +135,13 @@ class Observer:
             self._open[exchange.id] = self._reader.begin(exchange, body)  # the client has left
         else:
             try:
-                observation, departure = self._reader.depart(exchange, body)
+                observation, departure = self._departing.depart(exchange, body)
             except BaseException as error:
                 future.set_exception(error)
                 raise
             self._open[exchange.id] = observation
             future.set_result(departure)
-            self._reader.note_sent(observation, exchange)  # while the request is on its way
+            self._departing.note_sent(observation, exchange)  # while the request is on its way
 
     def _feed(self, exchange: Exchange, piece: bytes) -> None:
         observation = self._open.get(exchange.id)

@@ -11,34 +11,25 @@ from msgspec.structs import replace
 
 from ullage.core.accounting import Breakdown, Meter, assemble, make_meter, read_options
 from ullage.core.errors import RequestError, StoreError
-from ullage.core.evidence.artifacts import ArtifactCaps
-from ullage.core.evidence.memory import MemoryLimits
-from ullage.core.privacy.secrets import redact
 from ullage.core.wire import AnswerReader, Caller, Conversation, find_project, parse_request, recognise
 from ullage.settings.policy import make_policy
 from ullage.settings.resolving import growth_estimator
-from ullage.stores import root_finder
 from ullage.upstream import provider_of
 
 from .anchoring import Anchoring
-from .departure import Departure
 from .encoding import ANSWER_LIMIT_BYTES, REQUEST_LIMIT_BYTES, make_decoder
 from .foresight import Foresight
 from .identity import Genealogy, Origin, Tip, tip_of
-from .keeping import Asker, Keeping
 from .kinds import CONVERSATION
 from .knowledge import Knowledge
-from .managing import Managing
 from .measuring import Measuring
 from .observation import Observation
 from .recent import RecentConversations
 from .recording import Learned, Recorder, outcome_of
-from .trimming import Trimmer
 from .warmth import Warmth, miss_details
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from ullage.core.content import Answer, Usage
     from ullage.settings import Settings
@@ -48,18 +39,11 @@ if TYPE_CHECKING:
     from .foresight import Sight
     from .identity import Kinship
     from .knowledge import Sources
-    from .managing import Managed
 
 _log = logging.getLogger("ullage.engine")
 
 _RECALLED = 500
-_PARENTS = 2_000
 _PROJECT_HEADER = "x-ullage-project"
-_UNREADABLE = RequestError(
-    "the request cannot be read, so no plan can be made of it",
-    code="unreadable_request",
-    hint="Send it with the header x-ullage-mode: observe to have it passed on as it is.",
-)
 
 
 class Reader:
@@ -72,16 +56,14 @@ class Reader:
         settings: Settings,
         new_id: Callable[[], str],
         sources: Sources | None = None,
-        data_dir: Path | None = None,
     ) -> None:
         self._store = store
         self._settings = settings.accounting
         self._new_id = new_id
         self._genealogy = Genealogy()
-        self._measuring = Measuring()
+        self.measuring = Measuring()
         self._recent = RecentConversations()
         policy = make_policy(settings)
-        trimmer = _make_trimmer(store, settings, data_dir) if data_dir is not None else None
         self._knowledge = Knowledge(
             store,
             sources=sources,
@@ -93,30 +75,21 @@ class Reader:
         )
         self._anchoring = Anchoring(self._knowledge.pairs)
         self._warmth = Warmth()
-        self._managing = Managing(
-            settings.planning,
-            measuring=self._measuring,
-            keeping=Keeping(store, _memory_limits(settings)),
-            trimmer=trimmer,
-        )
-        # Sessions that branched off from another one: what is kept for that goes along.
-        self._parents: dict[str, str] = {}
-        # What was sent in each managed session, which is not what the client sends.
-        self._sent = Genealogy()
         self._foresight = Foresight(self._knowledge, policy)
         self._recorder = Recorder(store)
 
-    def recall_sessions(self) -> None:
+    def recall_sessions(self) -> list[SessionRecord]:
         """Takes up the sessions of earlier runs, and what providers may still hold warm of them. May wait for the database."""
+        records: list[SessionRecord] = []
         with contextlib.suppress(StoreError):  # they begin anew then; the store says itself what is wrong with it
-            self._recall(self._store.sessions(limit=_RECALLED))
+            records = self._store.sessions(limit=_RECALLED)
+            self._recall(records)
             self._warmth.recall(self._store.prefixes())
+        return records
 
     def _recall(self, records: Sequence[SessionRecord]) -> None:
         for record in records:
             self._foresight.switches.recall(record.id, record.targets)
-            if record.identity == "fingerprint" and record.parent is not None:
-                self._parents[record.id] = record.parent
             if record.identity == "fingerprint" and record.tip is not None:
                 self._genealogy.recall(record.id, msgspec.convert(record.tip, Tip))
 
@@ -127,7 +100,7 @@ class Reader:
         try:
             self._read_request(observation, exchange, body)
         except Exception:  # noqa: BLE001 - a fault of ours costs what is not read yet, never the record
-            _tell_fault(exchange)
+            tell_fault(exchange)
         return observation
 
     def feed(self, observation: Observation, exchange: Exchange, piece: bytes) -> None:
@@ -145,7 +118,7 @@ class Reader:
             exchange.warnings.append("answer_encoding_unreadable")
         except Exception:  # noqa: BLE001 - as above
             observation.unreadable = True
-            _tell_fault(exchange)
+            tell_fault(exchange)
 
     def finish(self, observation: Observation, exchange: Exchange) -> None:
         """Writes the records of an exchange that is over."""
@@ -184,12 +157,12 @@ class Reader:
 
     def count(self, exchange: Exchange, body: bytes) -> int | None:
         """Our estimate of the prompt of a request, in tokens; `None` if it cannot be read."""
-        conversation = self._parse(exchange, body)
+        conversation = self.parse(exchange, body)
         if conversation is None:
             return None
         caller = recognise(exchange.headers, exchange.endpoint.path, conversation)
         meter = self._meter(exchange, conversation.model, caller)
-        measures = self._measuring.measure(conversation, meter)
+        measures = self.measuring.measure(conversation, meter)
         return assemble(meter, **measures._asdict(), options=read_options(conversation)).total.tokens
 
     def note_models(self, exchange: Exchange) -> None:
@@ -202,105 +175,28 @@ class Reader:
             return
         self._knowledge.note_models(provider_of(exchange.root), payload)
 
-    def depart(self, exchange: Exchange, body: bytes) -> tuple[Observation, Departure]:
-        """What is sent for a managed request. A fault of ours sends the client's own. `note_sent` is to follow."""
-        observation = Observation(model=exchange.endpoint.model, stream=bool(exchange.endpoint.stream))
-        try:
-            return observation, self._depart(observation, exchange, body)
-        except Exception:  # noqa: BLE001 - as above
-            _tell_fault(exchange)
-            observation.managed = None
-            return observation, Departure(body=body, status="fallback", session=observation.session)
-
-    def _depart(self, observation: Observation, exchange: Exchange, body: bytes) -> Departure:
-        conversation = self._parse(exchange, body)
-        self._identify(observation, exchange, conversation)
-        if conversation is None:
-            observation.unparsed = True
-            return Departure(body=body, refusal=_UNREADABLE)
-        self._describe(observation, conversation)
-        if observation.caller.kind not in CONVERSATION or not self._settings.enabled:
-            self._read_conversation(observation, exchange, conversation)
-            return Departure(body=body, session=observation.session)
-        self._place(observation, conversation)
-        active = self._choose_meters(observation, exchange, conversation)
-        observation.sight = self._judge(observation, exchange, conversation, active)
-        if observation.sight is None:
-            return Departure(body=body, session=observation.session)
-        managed = observation.managed = self._managing.manage(
-            self._asker(observation), conversation, observation.sight.awareness, active, exchange.created_ms
-        )
-        return self._departure(observation, body, managed)
-
-    def _asker(self, observation: Observation) -> Asker:
-        """Whose request it is. A branch is asked for by those that it came from, too."""
-        session, kinship = observation.session, observation.kinship
-        if kinship is not None and kinship.parent is not None:
-            self._parents[session] = kinship.parent
-            if len(self._parents) > _PARENTS:
-                del self._parents[next(iter(self._parents))]
-        ancestors: list[str] = []
-        parent = self._parents.get(session)
-        while parent is not None and parent not in ancestors:
-            ancestors.append(parent)
-            parent = self._parents.get(parent)
-        return Asker(session=session, project=observation.project, ancestors=tuple(ancestors))
-
-    def note_sent(self, observation: Observation, exchange: Exchange) -> None:
-        """What was sent is what its usage will be held against: it is counted, and expected of, in place of the client's own."""
-        if observation.managed is None:
-            return
-        try:
-            self._note_sent(observation, exchange, observation.managed)
-        except Exception:  # noqa: BLE001 - as above
-            _tell_fault(exchange)
-
-    def _note_sent(self, observation: Observation, exchange: Exchange, managed: Managed) -> None:
-        observation.plan = managed.report()
-        sent = managed.conversation()
-        active = self._choose_meters(observation, exchange, sent)
-        self._measure(observation, sent, active)
-        if observation.sight is not None:
-            estimated = self._measuring.weigh(sent, active).total
-            observation.sight = replace(observation.sight, estimated=estimated)
-        hashes = self._measuring.canonical_hashes(sent)
-        self._expect(observation, exchange, self._sent.place_named(observation.session, hashes))
-        self._forecast(observation, exchange, sent)
-
-    def _departure(self, observation: Observation, body: bytes, managed: Managed) -> Departure:
-        sight = observation.sight
-        return Departure(
-            body=body if managed.body is None else managed.body,
-            plain=managed.body is not None,
-            status=managed.status,
-            session=observation.session,
-            target=sight.awareness.profile.key if sight is not None else "",
-            estimate=managed.estimate,
-            why=managed.why,
-        )
-
     def _read_request(self, observation: Observation, exchange: Exchange, body: bytes | None) -> None:
-        conversation = self._parse(exchange, body) if body is not None else None
+        conversation = self.parse(exchange, body) if body is not None else None
         observation.unparsed = body is not None and conversation is None
-        self._identify(observation, exchange, conversation)
+        self.identify(observation, exchange, conversation)
         if conversation is not None:
-            self._describe(observation, conversation)
-            self._read_conversation(observation, exchange, conversation)
+            self.describe(observation, conversation)
+            self.read_conversation(observation, exchange, conversation)
 
-    def _identify(self, observation: Observation, exchange: Exchange, conversation: Conversation | None) -> None:
+    def identify(self, observation: Observation, exchange: Exchange, conversation: Conversation | None) -> None:
         """Who asks, in which session and project."""
         observation.caller = recognise(exchange.headers, exchange.endpoint.path, conversation)
         observation.session = _own_session(observation.caller)
         observation.project = _named_project(exchange)
 
-    def _describe(self, observation: Observation, conversation: Conversation) -> None:
+    def describe(self, observation: Observation, conversation: Conversation) -> None:
         observation.model = conversation.model
         observation.stream = conversation.stream
         observation.messages = len(conversation.messages)
         if observation.project is None:
             observation.project = find_project(conversation, observation.caller.client)
 
-    def _parse(self, exchange: Exchange, body: bytes) -> Conversation | None:
+    def parse(self, exchange: Exchange, body: bytes) -> Conversation | None:
         endpoint = exchange.endpoint
         try:
             decode = make_decoder(exchange.headers.get("content-encoding", ""), REQUEST_LIMIT_BYTES)
@@ -317,48 +213,48 @@ class Reader:
         self._recent.keep(conversation)
         return conversation
 
-    def _read_conversation(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
+    def read_conversation(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
         if observation.caller.kind in CONVERSATION:
-            self._place(observation, conversation)
+            self.place(observation, conversation)
         if self._settings.enabled and exchange.endpoint.purpose == "generate":
-            self._look_ahead(observation, exchange, conversation)
+            self.look_ahead(observation, exchange, conversation)
 
-    def _place(self, observation: Observation, conversation: Conversation) -> None:
+    def place(self, observation: Observation, conversation: Conversation) -> None:
         """Finds the session, and how the request goes on from what was sent in it before."""
-        hashes = self._measuring.canonical_hashes(conversation)
+        hashes = self.measuring.canonical_hashes(conversation)
         if observation.session:
             observation.kinship = self._genealogy.place_named(observation.session, hashes)
             observation.tip = tip_of(hashes)
             return
         origin = Origin(
             kind=f"{conversation.dialect}/{observation.caller.client}",
-            system=self._measuring.system_hash(conversation),
+            system=self.measuring.system_hash(conversation),
         )
         observation.kinship = self._genealogy.place_unnamed(hashes, self._new_id(), origin)
         observation.session = observation.kinship.session
         observation.tip = tip_of(hashes, origin)
 
-    def _look_ahead(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
+    def look_ahead(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
         """What the request weighs, and what is to be expected of its answer's usage."""
-        active = self._choose_meters(observation, exchange, conversation)
-        self._measure(observation, conversation, active)
-        observation.sight = self._judge(observation, exchange, conversation, active)
-        self._expect(observation, exchange, observation.kinship)
-        self._forecast(observation, exchange, conversation)
+        active = self.choose_meters(observation, exchange, conversation)
+        self.measure(observation, conversation, active)
+        observation.sight = self.judge(observation, exchange, conversation, active)
+        self.expect(observation, exchange, observation.kinship)
+        self.forecast(observation, exchange, conversation)
 
-    def _choose_meters(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> Meter:
+    def choose_meters(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> Meter:
         """Finds the meter of the account; the one that limits are drawn in."""
         observation.meter = self._meter(exchange, conversation.model, observation.caller)
         return self._foresight.active_meter(observation.meter)
 
-    def _measure(self, observation: Observation, conversation: Conversation, active: Meter) -> None:
+    def measure(self, observation: Observation, conversation: Conversation, active: Meter) -> None:
         """Counts every part of what is sent."""
         assert observation.meter is not None, "it has been chosen"
-        observation.measures = self._measuring.measure(conversation, observation.meter, active)
-        observation.weights = self._measuring.weigh(conversation, observation.meter)
+        observation.measures = self.measuring.measure(conversation, observation.meter, active)
+        observation.weights = self.measuring.weigh(conversation, observation.meter)
         observation.options = read_options(conversation)
 
-    def _judge(
+    def judge(
         self, observation: Observation, exchange: Exchange, conversation: Conversation, active: Meter
     ) -> Sight | None:
         """The limits of the request's target, and what it weighs in their tokens."""
@@ -366,12 +262,12 @@ class Reader:
         return self._foresight.look_ahead(
             observation,
             exchange,
-            estimated=self._measuring.weigh(conversation, active).total,
+            estimated=self.measuring.weigh(conversation, active).total,
             active=active,
             anchored=self._anchoring.line(observation.session, observation.meter),
         )
 
-    def _expect(self, observation: Observation, exchange: Exchange, kinship: Kinship | None) -> None:
+    def expect(self, observation: Observation, exchange: Exchange, kinship: Kinship | None) -> None:
         """What its prompt should be, if it goes on from a call that is known."""
         if kinship is not None:
             assert observation.meter is not None and observation.measures is not None, "it has been weighed"
@@ -379,7 +275,7 @@ class Reader:
                 observation.meter, observation.measures, kinship, exchange.created_ms
             )
 
-    def _forecast(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
+    def forecast(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
         """What its provider should read from cache."""
         sight = observation.sight
         assert observation.meter is not None and observation.measures is not None and observation.weights is not None
@@ -387,7 +283,7 @@ class Reader:
             observation.session,
             observation.meter,
             conversation,
-            hashes=self._measuring.canonical_hashes(conversation),
+            hashes=self.measuring.canonical_hashes(conversation),
             measures=observation.measures,
             weights=observation.weights,
             now_ms=exchange.created_ms,
@@ -422,36 +318,12 @@ class Reader:
                 options=observation.options,
             )
         except Exception:  # noqa: BLE001 - as above
-            _tell_fault(exchange)
+            tell_fault(exchange)
             return None
         return replace(breakdown, source=f"call:{exchange.id}", session=observation.session or None)
 
 
-def _make_trimmer(store: Store, settings: Settings, data_dir: Path) -> Trimmer | None:
-    if not settings.artifacts.enabled:
-        return None
-    return Trimmer(
-        store,
-        data_dir=data_dir,
-        find_root=root_finder(settings.store.scope),
-        caps=ArtifactCaps(inline_chars=settings.artifacts.inline_chars, excerpt_chars=settings.artifacts.excerpt_chars),
-        redact=_redacted,
-    )
-
-
-def _redacted(text: str) -> str:
-    return redact(text)[0]
-
-
-def _memory_limits(settings: Settings) -> MemoryLimits:
-    return MemoryLimits(
-        chars=settings.memory.claim_chars,
-        results=settings.memory.max_results,
-        tokens=settings.planning.max_memory_tokens,
-    )
-
-
-def _tell_fault(exchange: Exchange) -> None:
+def tell_fault(exchange: Exchange) -> None:
     _log.exception("The request %s could not be accounted for.", exchange.id)
     exchange.warnings.append("accounting_failed")
 

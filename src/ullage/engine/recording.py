@@ -185,12 +185,19 @@ def _call_record(
         estimated_input_tokens=estimate_of(breakdown) if breakdown is not None else None,
         expected=_plain_expectation(observation.outlook),
         awareness=report_sight(observation.sight) if observation.sight is not None else None,
-        plan=observation.plan,
+        plan=_plan_of(observation),
         usage=_plain_usage(usage),
         breakdown=report(breakdown) if breakdown is not None else None,
         prefix_messages=observation.kinship.shared if observation.kinship is not None else None,
         warnings=tuple(exchange.warnings),
     )
+
+
+def _plan_of(observation: Observation) -> dict[str, Any] | None:
+    """What was made of the request before it was sent."""
+    if observation.privacy is None:
+        return observation.plan
+    return {**(observation.plan or {}), "privacy": observation.privacy}
 
 
 def _is_fresh(observation: Observation) -> bool:

@@ -34,6 +34,8 @@ _STATUS = {
     "body_too_large": 413,
     "no_route": 404,
     "websocket": 426,
+    "privacy_refused": 403,
+    "privacy_failed": 403,
     "too_many_connections": 503,
 }
 # `/` is asked for by older versions of Claude Code at start, with HEAD.

@@ -1,0 +1,263 @@
+"""Requests that are looked at before they are sent: cleared for their destination, planned, checked once more.
+
+For operations a fault of ours sends the client's own request; where privacy is on, nothing is sent (design, section 2).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ullage.core.errors import PrivacyError, RequestError, UllageError
+from ullage.core.evidence.artifacts import ArtifactCaps
+from ullage.core.evidence.memory import MemoryLimits
+from ullage.stores import root_finder
+from ullage.upstream import provider_of
+
+from .departure import Departure
+from .encoding import REQUEST_LIMIT_BYTES, make_decoder
+from .identity import Genealogy
+from .keeping import Asker, Keeping
+from .kinds import CONVERSATION
+from .managing import Managing
+from .observation import Observation
+from .reading import tell_fault
+from .trimming import Trimmer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from ullage.core.privacy import Destination, PrivacyReport
+    from ullage.core.privacy.guard import PrivacyGuard
+    from ullage.core.wire import Conversation
+    from ullage.settings import Settings
+    from ullage.stores import SessionRecord, Store
+
+    from .exchange import Exchange
+    from .managing import Managed
+    from .reading import Reader
+
+_PARENTS = 2_000
+_UNREADABLE = RequestError(
+    "the request cannot be read, so no plan can be made of it",
+    code="unreadable_request",
+    hint="Send it with the header x-ullage-mode: observe to have it passed on as it is.",
+)
+_NOT_CLEARED = PrivacyError(
+    "the request could not be looked at before it left, so it was not sent",
+    code="privacy_failed",
+    hint="`ullage serve` says more on standard error.",
+)
+
+
+class Departing:
+    """Looks at requests before they are sent. Used by one thread only, the reader's."""
+
+    def __init__(self, reader: Reader, *, store: Store, settings: Settings, data_dir: Path | None) -> None:
+        self._reader = reader
+        self._accounts = settings.accounting.enabled
+        self._guard = _make_guard(settings)
+        self._managing = Managing(
+            settings.planning,
+            measuring=reader.measuring,
+            keeping=Keeping(store, _memory_limits(settings)),
+            trimmer=_make_trimmer(store, settings, data_dir) if data_dir is not None else None,
+            guard=self._guard,
+        )
+        # What was sent in each managed session, which is not what the client sends.
+        self._sent = Genealogy()
+        # Sessions that branched off from another one: what is kept for that goes along.
+        self._parents: dict[str, str] = {}
+
+    def recall(self, records: Iterable[SessionRecord]) -> None:
+        """Takes up which sessions of earlier runs came from which."""
+        for record in records:
+            if record.identity == "fingerprint" and record.parent is not None:
+                self._parents[record.id] = record.parent
+
+    def depart(self, exchange: Exchange, body: bytes) -> tuple[Observation, Departure]:
+        """What is sent for a request. `note_sent` is to follow, once it is on its way."""
+        observation = Observation(model=exchange.endpoint.model, stream=bool(exchange.endpoint.stream))
+        try:
+            return observation, self._depart(observation, exchange, body)
+        except PrivacyError as error:
+            return observation, self._refuse(observation, error, body)
+        except Exception:  # noqa: BLE001 - a fault of ours costs the plan, never the request; with privacy on, the request
+            tell_fault(exchange)
+            observation.managed = None
+            if self._guard is not None:
+                return observation, self._refuse(observation, _NOT_CLEARED, body)
+            return observation, Departure(body=body, status="fallback", session=observation.session)
+
+    def note_sent(self, observation: Observation, exchange: Exchange) -> None:
+        """What was sent is what its usage will be held against: it is counted, and expected of, in place of the client's own."""
+        if observation.managed is None:
+            return
+        try:
+            self._note_sent(observation, exchange, observation.managed)
+        except Exception:  # noqa: BLE001 - as above
+            tell_fault(exchange)
+
+    def _depart(self, observation: Observation, exchange: Exchange, body: bytes) -> Departure:
+        reader = self._reader
+        destination = self._destination(exchange)
+        conversation = reader.parse(exchange, body) if exchange.endpoint.recorded else None
+        reader.identify(observation, exchange, conversation)
+        if conversation is None:
+            return self._depart_unread(observation, exchange, body, destination)
+        reader.describe(observation, conversation)
+        cleared, report = self._clear(conversation, destination)
+        if self._is_planned(observation, exchange):
+            managed = self._plan(observation, exchange, conversation, cleared, destination)
+        else:
+            reader.read_conversation(observation, exchange, cleared)
+            managed = None
+        departure = _departure(observation, body, cleared if cleared is not conversation else None, managed)
+        if self._guard is not None and destination is not None and report is not None:
+            self._guard.check(departure.body if departure.plain else conversation.body, destination)
+            excluded = managed.excluded if managed is not None else ()
+            observation.privacy = report.checked().with_exclusions(*excluded).manifest()
+        return departure
+
+    def _depart_unread(
+        self, observation: Observation, exchange: Exchange, body: bytes, destination: Destination | None
+    ) -> Departure:
+        """A request that is no conversation, or none that can be read: nothing is planned; privacy looks at its bytes."""
+        observation.unparsed = exchange.endpoint.recorded
+        if exchange.planned:
+            return Departure(body=body, refusal=_UNREADABLE)
+        if self._guard is not None and destination is not None:
+            decode = make_decoder(exchange.headers.get("content-encoding", ""), REQUEST_LIMIT_BYTES)
+            self._guard.check(b"".join(decode(body)), destination)
+        return Departure(body=body)
+
+    def _is_planned(self, observation: Observation, exchange: Exchange) -> bool:
+        """Helpers of a client are never planned (design, section 4)."""
+        return exchange.planned and self._accounts and observation.caller.kind in CONVERSATION
+
+    def _plan(
+        self,
+        observation: Observation,
+        exchange: Exchange,
+        conversation: Conversation,
+        cleared: Conversation,
+        destination: Destination | None,
+    ) -> Managed | None:
+        reader = self._reader
+        reader.place(observation, conversation)
+        active = reader.choose_meters(observation, exchange, cleared)
+        observation.sight = reader.judge(observation, exchange, cleared, active)
+        if observation.sight is None:
+            return None
+        observation.managed = self._managing.manage(
+            self._asker(observation),
+            cleared,
+            observation.sight.awareness,
+            active,
+            exchange.created_ms,
+            hashes=reader.measuring.canonical_hashes(conversation),
+            destination=destination,
+        )
+        return observation.managed
+
+    def _note_sent(self, observation: Observation, exchange: Exchange, managed: Managed) -> None:
+        reader = self._reader
+        observation.plan = managed.report()
+        sent = managed.conversation()
+        active = reader.choose_meters(observation, exchange, sent)
+        reader.measure(observation, sent, active)
+        if observation.sight is not None:
+            estimated = reader.measuring.weigh(sent, active).total
+            observation.sight = replace(observation.sight, estimated=estimated)
+        hashes = reader.measuring.canonical_hashes(sent)
+        reader.expect(observation, exchange, self._sent.place_named(observation.session, hashes))
+        reader.forecast(observation, exchange, sent)
+
+    def _asker(self, observation: Observation) -> Asker:
+        """Whose request it is. A branch is asked for by those that it came from, too."""
+        session, kinship = observation.session, observation.kinship
+        if kinship is not None and kinship.parent is not None:
+            self._parents[session] = kinship.parent
+            if len(self._parents) > _PARENTS:
+                del self._parents[next(iter(self._parents))]
+        ancestors: list[str] = []
+        parent = self._parents.get(session)
+        while parent is not None and parent not in ancestors:
+            ancestors.append(parent)
+            parent = self._parents.get(parent)
+        return Asker(session=session, project=observation.project, ancestors=tuple(ancestors))
+
+    def _destination(self, exchange: Exchange) -> Destination | None:
+        if self._guard is None:
+            return None
+        return self._guard.destination(provider=provider_of(exchange.root), root=exchange.root)
+
+    def _clear(
+        self, conversation: Conversation, destination: Destination | None
+    ) -> tuple[Conversation, PrivacyReport | None]:
+        """The request without what its destination may not see."""
+        if self._guard is None or destination is None:
+            return conversation, None
+        prepared = self._guard.prepare(conversation, destination)
+        return prepared.conversation, prepared.report
+
+    def _refuse(self, observation: Observation, error: UllageError, body: bytes) -> Departure:
+        observation.managed = None
+        return Departure(body=body, refusal=error, session=observation.session)
+
+
+def _departure(
+    observation: Observation, body: bytes, cleared: Conversation | None, managed: Managed | None
+) -> Departure:
+    """`cleared` is the request as its destination may see it, where that is another one than the client's."""
+    sight = observation.sight
+    plain = cleared.body if cleared is not None else None
+    if managed is not None and managed.body is not None:
+        plain = managed.body
+    return Departure(
+        body=body if plain is None else plain,
+        plain=plain is not None,
+        status=managed.status if managed is not None else None,
+        session=observation.session,
+        target=sight.awareness.profile.key if sight is not None else "",
+        estimate=managed.estimate if managed is not None else None,
+        why=managed.why if managed is not None else "",
+    )
+
+
+def _memory_limits(settings: Settings) -> MemoryLimits:
+    return MemoryLimits(
+        chars=settings.memory.claim_chars,
+        results=settings.memory.max_results,
+        tokens=settings.planning.max_memory_tokens,
+    )
+
+
+def _make_trimmer(store: Store, settings: Settings, data_dir: Path) -> Trimmer | None:
+    if not settings.artifacts.enabled:
+        return None
+    return Trimmer(
+        store,
+        data_dir=data_dir,
+        find_root=root_finder(settings.store.scope),
+        caps=ArtifactCaps(inline_chars=settings.artifacts.inline_chars, excerpt_chars=settings.artifacts.excerpt_chars),
+        redact=_redacted,
+    )
+
+
+def _make_guard(settings: Settings) -> PrivacyGuard | None:
+    if not settings.privacy.enabled:
+        return None
+    # The library that finds secrets takes its time and memory: only who wants it pays.
+    from ullage.core.privacy.guard import PrivacyGuard
+
+    return PrivacyGuard(settings.privacy)
+
+
+def _redacted(text: str) -> str:
+    """A text that is quoted, without credentials; the library is loaded with the first one."""
+    from ullage.core.privacy.secrets import redact
+
+    return redact(text)[0]
