@@ -34,7 +34,7 @@ def test_each_client_names_its_folder_in_its_own_words(client: str, text: str, f
     assert find_project(anthropic(text), client) == folder
 
 
-@pytest.mark.parametrize("name", ["codex-0.171.0", "pi-1.6.0", "pi-0.74.2"])
+@pytest.mark.parametrize("name", ["codex-0.171.0", "codex-0.171.0-default-model", "pi-1.6.0", "pi-0.74.2"])
 def test_requests_of_real_clients_name_it(name: str) -> None:
     recorded = msgspec.json.decode((DATA / f"{name}.json").read_bytes())
     found = {find_project(conversation, recorded["client"]) for conversation in conversations(recorded)}
@@ -66,7 +66,7 @@ def test_what_is_no_absolute_printable_path_is_none(path: str) -> None:
 
 
 def test_only_the_first_messages_are_searched() -> None:
-    messages = [{"role": "user", "content": f"m{number}"} for number in range(4)]
-    messages[3]["content"] = "<cwd>/home/a</cwd>"
+    messages = [{"role": "user", "content": f"m{number}"} for number in range(9)]
+    messages[8]["content"] = "<cwd>/home/a</cwd>"
     body = msgspec.json.encode({"model": "m", "messages": messages})
     assert find_project(parse_request(body, "openai-chat"), "codex") is None

@@ -39,7 +39,8 @@ _WORDS: dict[str, tuple[tuple[bytes, re.Pattern[bytes]], ...]] = {
 }
 """Per client: plain bytes without which the place cannot be there, and the place."""
 
-_FIRST_MESSAGES = 3
+# Codex sends up to four messages of its own before the one that names the folder.
+_FIRST_MESSAGES = 8
 _LONGEST_PATH = 4_096
 
 
