@@ -116,7 +116,7 @@ def _check_anthropic(payload: dict[str, Any]) -> Iterator[str]:
         if set(asked) - set(told):
             yield f"messages.{before.place}: a tool_use must have its tool_result in the message behind."
     if as_dict(payload.get("thinking")).get("type") == "enabled":
-        yield from _check_loop(turns)
+        yield from _check_loop(messages)
 
 
 def _check_blocks(place: int, blocks: Sequence[Any], *, is_prefill: bool) -> Iterator[str]:
@@ -133,15 +133,17 @@ def _check_blocks(place: int, blocks: Sequence[Any], *, is_prefill: bool) -> Ite
         yield f"messages.{place}: the last block of a message must not be thinking."
 
 
-def _check_loop(turns: Sequence[Turn]) -> Iterator[str]:
+def _check_loop(messages: Sequence[Any]) -> Iterator[str]:
     """A loop of tool calls that waits for its next answer begins with thinking if that is enabled."""
     opener = None
-    for told, asked in zip(turns[::-2], turns[-2::-2], strict=False):
-        if not told.all("tool_result", "tool_use_id"):
+    for message in map(as_dict, reversed(messages)):
+        blocks = list(map(as_dict, blocks_of(message.get("content"))))
+        if message.get("role") == "assistant":
+            opener = blocks
+        elif message.get("role") == "user" and not any(block.get("type") == "tool_result" for block in blocks):
             break
-        opener = asked
-    if opener is not None and opener.blocks[0].get("type") not in _THINKING:
-        yield f"messages.{opener.place}: a loop of tool calls must begin with thinking where it is enabled."
+    if opener and opener[0].get("type") not in _THINKING:
+        yield "messages: a loop of tool calls must begin with thinking where it is enabled."
 
 
 def _check_gemini(payload: dict[str, Any]) -> Iterator[str]:

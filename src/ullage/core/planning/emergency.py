@@ -46,9 +46,12 @@ def _plan_emergency(draft: Draft, parts: Parts, error: PlanError) -> Plan | None
         return None
     filling = _Filling(hard, used=sum(part.tokens for part in core) - sum(trim.saved for trim in trims))
     filling.choices += [Choice(part, True, SENT[part.kind]) for part in core]
-    filling.add((*parts.spoken, *parts.pins))
+    filling.add(parts.spoken)
+    pins_fit = filling.add(parts.pins)
     offers = tuple(filling.offer(supplement) for supplement in draft.offered)
-    filling.add(parts.foremost)
+    # The rest of a pinned turn makes no sense without its pin, nor does a provider take it without the user's words before it.
+    filling.add(parts.foremost if pins_fit else [part for part in parts.foremost if part.kind != "pin"])
+    filling.leave([] if pins_fit else [part for part in parts.foremost if part.kind == "pin"])
     walked = walk_tail(parts, Bounds(free=hard - filling.used))
     selection = Selection(
         choices=(
@@ -88,14 +91,20 @@ class _Filling:
         self.used = used
         self.choices: list[Choice] = []
 
-    def add(self, parts: Iterable[Part]) -> None:
+    def add(self, parts: Iterable[Part]) -> bool:
+        """Takes what fits; whether that is all."""
+        whole = True
         for part in parts:
-            if part.broken:
-                self.choices.append(Choice(part, False, "broken-exchange"))
-            elif self._take(part.tokens):
+            if not part.broken and self._take(part.tokens):
                 self.choices.append(Choice(part, True, "foremost" if part.kind == "recent" else SENT[part.kind]))
             else:
-                self.choices.append(Choice(part, False, "input-budget"))
+                whole = False
+                self.leave((part,))
+        return whole
+
+    def leave(self, parts: Iterable[Part]) -> None:
+        """Leaves out what does not fit."""
+        self.choices += [Choice(part, False, "broken-exchange" if part.broken else "input-budget") for part in parts]
 
     def offer(self, supplement: Supplement) -> Offer:
         """Pins alone are sent: what is retrieved matters less than the conversation."""

@@ -44,6 +44,13 @@ _LEADING = frozenset({"reasoning", "mcp_approval_response", "item_reference"})
 _HOST_WORDS = "<system-reminder>"
 
 
+SYSTEM_ROLES: frozenset[Role] = frozenset({"system", "developer"})
+
+
+NO_ID = "\0"
+"""Begins the key of a call or a result without an id; its name follows, where it has one."""
+
+
 class ResultFacts(Struct, frozen=True, kw_only=True, gc=False):
     """A tool result in a message.
 
@@ -61,7 +68,7 @@ class SliceFacts(Struct, frozen=True, kw_only=True, gc=False):
     """What matters of one message for a plan.
 
     `calls` are the calls that wait for a result, `hosted` those that the provider answers itself, and `answers` the calls that
-    the message's results belong to: each by its id, one without an id by a NUL and the tool's name. `results` are those results
+    the message's results belong to: each by its id, one without an id by `NO_ID` and the tool's name. `results` are those results
     in order. `opens_turn`: a message of the user without a tool result (design, section 11). `says`: words of the user beside
     tool results. `leads`: must be followed by what comes next. `opaque`: may be anything, even a call. `compaction`: stands for
     everything before it by the provider's own rule. `thinking`: signed thinking, with which an open tool loop must begin
@@ -85,7 +92,7 @@ class SliceFacts(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def system(self) -> bool:
         """A system or developer message inside the list: a fixed part of the request, like the prompt outside of it."""
-        return self.role in ("system", "developer")
+        return self.role in SYSTEM_ROLES
 
 
 def facts_of(message: Message, dialect: Dialect, *, summary: bool = False) -> SliceFacts:
@@ -99,7 +106,7 @@ def facts_of(message: Message, dialect: Dialect, *, summary: bool = False) -> Sl
         calls=tuple(_key(part, dialect) for part in calls if part.wire_type not in _HOSTED),
         hosted=tuple(_key(part, dialect) for part in calls if part.wire_type in _HOSTED),
         answers=tuple(_key(part, dialect) for part in results),
-        results=tuple(_result_facts(results)),
+        results=tuple(_result_facts(results, hosted=message.role == "assistant")),
         says=message.role == "tool" and any(map(_is_said, parts)),
         leads=len(parts) == 1 and parts[0].wire_type in _LEADING,
         opaque=dialect == "openai-responses" and any(_is_opaque(part) for part in parts),
@@ -130,13 +137,14 @@ def _key(part: Part, dialect: Dialect) -> str:
     """What pairs a call with its result. Gemini pairs by name and order: ids are missing, or on one side only."""
     if part.call_id is not None and dialect != "gemini":
         return part.call_id
-    return f"\0{part.name or ''}"
+    return NO_ID + (part.name or "")
 
 
-def _result_facts(results: list[Part]) -> Iterator[ResultFacts]:
+def _result_facts(results: list[Part], *, hosted: bool) -> Iterator[ResultFacts]:
+    """`hosted` results stand in the message of the model, as the provider wrote them; nobody else may."""
     ordinal = 0
     for part in results:
-        replaceable = part.wire_type != "codeExecutionResult"
+        replaceable = not hosted and part.wire_type != "codeExecutionResult"
         yield ResultFacts(
             call_id=part.call_id,
             tool=part.name,

@@ -1,8 +1,11 @@
 """A request by what a plan must keep, what it keeps if there is any room, and what it takes newest first.
 
 Mandatory (design, section 11): system messages in the list, what the user says in the current turn, the last message with its
-exchange and so every call that waits, and pins. Of a pinned turn only the exchange of the pin, or the message alone if the user
-wrote it, is mandatory; the rest comes first among the optional parts.
+exchange and so every call that waits, and pins. Of a pinned turn only the exchange of the pin with the message of the user that
+it answers, or that message alone, is mandatory; the rest comes first among the optional parts.
+
+Two of these go further than one message, since providers refuse less: Anthropic takes no list that begins with the assistant, and
+no open tool loop with thinking that does not begin with some.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from .groups import Exchange, current_groups, split_exchanges
 from .request import Trim
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from .groups import Group, Outline
     from .reasons import Reason
@@ -86,9 +89,10 @@ class Parts(Struct, frozen=True, kw_only=True):
         return next(iter((*self.lead_ins, *self.turns)), None)
 
 
-def divide(made: Outline, pinned: frozenset[int], trims: Sequence[Trim] = ()) -> Parts:
-    """The parts of an outline."""
-    return _Division(made, pinned, trims).divide()
+def divide(made: Outline, pinned: frozenset[int], trims: Sequence[Trim] = (), *, start: int = 0) -> Parts:
+    """The parts of an outline. An older turn in which the tail starts is two parts: what is behind the start, with the words of
+    the user that opened the turn, and the rest."""
+    return _Division(made, pinned, trims, start).divide()
 
 
 def undivided(made: Outline, pinned: frozenset[int]) -> tuple[Part, ...]:
@@ -105,9 +109,10 @@ def undivided(made: Outline, pinned: frozenset[int]) -> tuple[Part, ...]:
 
 
 class _Division:
-    def __init__(self, made: Outline, pinned: frozenset[int], trims: Sequence[Trim]) -> None:
+    def __init__(self, made: Outline, pinned: frozenset[int], trims: Sequence[Trim], start: int) -> None:
         self._made = made
         self._pinned = pinned
+        self._start = start
         self._trims = _by_message(trims, made.tokens)
         facts = made.facts
         self._compaction = next((index for index in range(len(facts) - 1, -1, -1) if facts[index].compaction), None)
@@ -128,43 +133,68 @@ class _Division:
         return Parts(**{name: tuple(parts) for name, parts in self._lists.items()})
 
     def _divide_current(self, exchanges: Sequence[Exchange]) -> None:
-        request = self._made.request or 0
-        for exchange in reversed(exchanges):
-            said = exchange.said and exchange.last >= request
-            if said or exchange is exchanges[-1] or self._is_pinned(exchange):
-                self._add("current", exchange, "current", current=True)
-            elif exchange.says and exchange.last >= request:
-                self._add("spoken", exchange, "current", current=True)
-            elif self._compaction in exchange.indices:
-                self._add("foremost", exchange, "recent", current=True)
-            else:
-                self._add("exchanges", exchange, "recent", current=True)
+        named = [(self._name_current(exchange, exchanges[-1]), exchange) for exchange in exchanges]
+        for name, exchange in sorted(_bind_thinking(named), key=_last_of_named, reverse=True):
+            kind: PartKind = "current" if name in _MANDATORY else "recent"
+            self._add(name, exchange, kind, current=True)
+
+    def _name_current(self, exchange: Exchange, newest: Exchange) -> str:
+        is_new = exchange.last >= (self._made.request or 0)
+        if exchange is newest or self._is_pinned(exchange) or (exchange.said and is_new):
+            return "current"
+        if exchange.says and is_new:
+            return "spoken"
+        return "foremost" if self._compaction in exchange.indices else "exchanges"
 
     def _divide_older(self, group: Group, place: str) -> None:
         kind = _KINDS[group.kind]
         if self._is_pinned(group) or group.broken or self._compaction in group.indices:
             self._divide_apart(group, place, kind)
+        elif group.kind == "turn" and group.first < self._start <= group.last:
+            self._divide_at_start(group, place, kind)
         else:
             self._add("summaries" if group.kind == "summary" else place, group, kind)
 
+    def _divide_at_start(self, group: Group, place: str, kind: PartKind) -> None:
+        """A turn that the tail starts in: it was cut while it was the current one, or is larger than what is left of the tail."""
+        exchanges = split_exchanges(self._made, (group,))
+        behind = [one for one in exchanges if one.said or one.first >= self._start]
+        before = [one for one in exchanges if not one.said and one.first < self._start]
+        self._add(place, _joined(group, behind, first=self._start), kind)
+        if before:
+            self._add(place, _joined(group, before, first=before[0].first), kind)
+
     def _divide_apart(self, group: Group, place: str, kind: PartKind) -> None:
         """A group of which exchanges are treated each in its own way; the rest of it stays together."""
-        pinned = self._is_pinned(group)
+        exchanges = split_exchanges(self._made, (group,))
+        pins = self._pinned_with_questions(exchanges)
+        for pin in pins:
+            self._add("pins", _as_one(pin), "pin")
+        taken = {exchange.id for pin in pins for exchange in pin}
         rest: list[Exchange] = []
-        for exchange in split_exchanges(self._made, (group,)):
-            if self._is_pinned(exchange):
-                self._add("pins", exchange, "pin")
-            elif self._compaction in exchange.indices:
+        for exchange in exchanges:
+            if exchange.id in taken:
+                continue
+            if self._compaction in exchange.indices:
                 self._add("foremost", exchange, kind)
             elif exchange.broken:
                 self._add(place, exchange, kind)
             else:
                 rest.append(exchange)
         if rest:
-            indices = tuple(sorted(index for exchange in rest for index in exchange.indices))
-            tokens = sum(exchange.tokens for exchange in rest)
-            left = structs.replace(group, indices=indices, tokens=tokens, broken=False)
-            self._add("foremost" if pinned else place, left, "pin" if pinned else kind)
+            left = structs.replace(group, indices=_indices(rest), tokens=_tokens(rest), broken=False)
+            self._add("foremost" if pins else place, left, "pin" if pins else kind)
+
+    def _pinned_with_questions(self, exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
+        """The pinned exchanges, each with the newest message of the user before it; those of one message together."""
+        found: dict[str, list[Exchange]] = {}
+        for exchange in filter(self._is_pinned, exchanges):
+            asked = [one for one in exchanges if one.said and one.first < exchange.first]
+            question = exchange if exchange.said or not asked else max(asked, key=_first)
+            members = found.setdefault(question.id, [question])
+            if exchange is not question:
+                members.append(exchange)
+        return list(found.values())
 
     def _count_lead_ins(self, older: Sequence[Group], current: Sequence[Group]) -> int:
         """How many of the older groups, the newest first, are single messages of the user with nothing but system messages
@@ -190,6 +220,20 @@ class _Division:
         self._lists[name].append(_part(messages, kind, trims, current=current))
 
 
+def _joined(group: Group, exchanges: Sequence[Exchange], *, first: int) -> Group:
+    """Sound exchanges of a group as one; `first` is where it counts as beginning."""
+    indices = tuple(sorted(index for exchange in exchanges for index in exchange.indices))
+    return structs.replace(
+        group,
+        id=f"group:{first}-{indices[-1]}",
+        first=first,
+        last=indices[-1],
+        indices=indices,
+        tokens=sum(exchange.tokens for exchange in exchanges),
+        broken=False,
+    )
+
+
 def _part(messages: Group | Exchange, kind: PartKind, trims: tuple[Trim, ...] = (), *, current: bool = False) -> Part:
     return Part(
         id=messages.id,
@@ -204,6 +248,63 @@ def _part(messages: Group | Exchange, kind: PartKind, trims: tuple[Trim, ...] = 
         thinking=isinstance(messages, Exchange) and messages.thinking,
         broken=messages.broken,
     )
+
+
+_MANDATORY = ("current", "spoken")
+_Named = tuple[str, Exchange]
+"""An exchange of the current turn, by the list of `Parts` that it goes into."""
+
+
+def _bind_thinking(named: Sequence[_Named]) -> list[_Named]:
+    """Each mandatory exchange without thinking as one with the newest before it that thinks: whichever of them is the first that
+    is sent, the loop begins with thinking if it did."""
+    bound: list[_Named] = []
+    thinker: int | None = None
+    for name, exchange in named:
+        if exchange.thinking:
+            thinker = len(bound)
+        elif name in _MANDATORY and not exchange.said and thinker is not None:
+            before, thinking = bound[thinker]
+            names = (before, name)
+            bound[thinker] = ("current" if "current" in names else "spoken", _as_one((thinking, exchange)))
+            continue
+        bound.append((name, exchange))
+    return bound
+
+
+def _as_one(exchanges: Sequence[Exchange]) -> Exchange:
+    """Exchanges that are kept or left together, as one."""
+    if len(exchanges) == 1:
+        return exchanges[0]
+    indices = _indices(exchanges)
+    return structs.replace(
+        exchanges[0],
+        id=f"group:{indices[0]}-{indices[-1]}",
+        first=indices[0],
+        last=indices[-1],
+        indices=indices,
+        tokens=_tokens(exchanges),
+        says=any(exchange.says for exchange in exchanges),
+        thinking=any(exchange.thinking for exchange in exchanges),
+        open=any(exchange.open for exchange in exchanges),
+        broken=any(exchange.broken for exchange in exchanges),
+    )
+
+
+def _indices(exchanges: Iterable[Exchange]) -> tuple[int, ...]:
+    return tuple(sorted(index for exchange in exchanges for index in exchange.indices))
+
+
+def _tokens(exchanges: Iterable[Exchange]) -> int:
+    return sum(exchange.tokens for exchange in exchanges)
+
+
+def _first(exchange: Exchange) -> int:
+    return exchange.first
+
+
+def _last_of_named(named: _Named) -> int:
+    return named[1].last
 
 
 _KINDS: Mapping[str, PartKind] = {"turn": "recent", "prefix": "history", "summary": "summary", "system": "system"}

@@ -66,7 +66,7 @@ class Walked(Struct, frozen=True, kw_only=True):
 
 def walk_tail(parts: Parts, bounds: Bounds) -> Walked:
     """Walks lead-ins, exchanges and older turns."""
-    walk = _Walk(bounds, thinks=any(part.thinking for part in parts.current))
+    walk = _Walk(bounds, opener=min((part.first for part in parts.current if part.thinking), default=None))
     leads = walk.take_lead_ins(parts.lead_ins)
     walk.take_exchanges(parts.exchanges)
     walk.take_older((*parts.lead_ins[leads:], *parts.turns), rescue=bounds.rescue and leads == 0)
@@ -74,9 +74,9 @@ def walk_tail(parts: Parts, bounds: Bounds) -> Walked:
 
 
 class _Walk:
-    def __init__(self, bounds: Bounds, *, thinks: bool) -> None:
+    def __init__(self, bounds: Bounds, *, opener: int | None) -> None:
         self._bounds = bounds
-        self._thinks = thinks
+        self._opener = opener
         self._reserved = 0
         self._tokens = 0
         self._whole = True
@@ -138,12 +138,12 @@ class _Walk:
         return list(takewhile(lambda part: part.first >= self._bounds.start, parts))
 
     def _begin_with_thinking(self, parts: Sequence[Part]) -> int:
-        """How many of the newest exchanges are taken so that the oldest thinks, if any of them does: Anthropic refuses an open
-        loop whose thinking begins in its middle."""
-        thinking = [number for number, part in enumerate(parts, 1) if part.thinking]
-        if thinking:
-            return thinking[-1]
-        return 0 if self._thinks else len(parts)
+        """How many of the newest exchanges are taken so that the loop begins with thinking, if any of it thinks: Anthropic
+        refuses it otherwise. What comes behind a mandatory exchange that thinks may be anything."""
+        if self._opener is None:
+            return len(parts)
+        fit = (number for number, part in enumerate(parts, 1) if part.thinking or part.first > self._opener)
+        return max(fit, default=0)
 
     def _misfit(self, part: Part) -> Reason:
         over_input = part.tokens > self._room()
