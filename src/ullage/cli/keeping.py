@@ -77,25 +77,15 @@ class Target(NamedTuple):
 def open_desk(data_dir: str | None) -> Iterator[Desk]:
     """The configured store, made if there is none. Raises `StoreError` where nothing can be kept."""
     from ullage.settings import load_settings
-    from ullage.stores import MemoryStore, open_store
+    from ullage.stores import open_to_keep
     from ullage.stores.keeping import Keeper
-    from ullage.stores.opening import MEMORY
 
     loaded = load_settings(flags={"data_dir": data_dir})
     kept = loaded.settings.store
-    if kept.url == MEMORY:
-        raise StoreError(
-            "The store is `memory`: what is kept is in the running daemon alone.",
-            hint='Ask the daemon (POST /ullage/v1/pins, /ullage/v1/memory), or set store.url = "sqlite".',
-            code="no_reader",
-        )
-    store = open_store(kept.url, loaded.paths.data_dir, records.now_ms, keep_days=kept.keep_days, scope=kept.scope)
-    try:
-        if isinstance(store, MemoryStore):
-            raise StoreError(" ".join(store.problems()), hint="`ullage db check` looks at the database.")
+    with open_to_keep(
+        kept.url, loaded.paths.data_dir, records.now_ms, keep_days=kept.keep_days, scope=kept.scope
+    ) as store:
         yield Desk(store, Keeper(store).kept(), loaded.settings)
-    finally:
-        store.close()
 
 
 def read_kept(data_dir: str | None) -> tuple[Kept, Callable[[str], int]]:

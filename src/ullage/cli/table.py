@@ -18,6 +18,7 @@ COMMANDS: Table = {
     "metrics": ("ullage.cli.metrics:command", "Show attempts, times, cost and caches of recorded calls."),
     "pin": ("ullage.cli.pin:command", "Keep a text in every request of a session or project."),
     "memory": ("ullage.cli.memory:command", "Note claims that later requests are told of."),
+    "mcp": ("ullage.cli.mcp:command", "Serve an agent by MCP: recall, artifacts, pins."),
     "model": ("ullage.cli.model:command", "Show what is known of a model and what was learned."),
     "eval": ("ullage.cli.eval:command", "Measure estimates against recordings."),
     "config": ("ullage.cli.config:command", "Show or check the settings and where each comes from."),

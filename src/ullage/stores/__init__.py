@@ -13,7 +13,7 @@ from .base import (
 )
 from .learned import to_pairs, to_sample
 from .memory import MemoryStore
-from .opening import open_reader, open_store, root_finder
+from .opening import open_reader, open_store, open_to_keep, root_finder
 from .report import report_call, report_event, report_session
 from .sqlite import SqliteStore
 
@@ -31,6 +31,7 @@ __all__ = [
     "Store",
     "open_reader",
     "open_store",
+    "open_to_keep",
     "report_call",
     "report_event",
     "report_session",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 from pathlib import Path
@@ -25,7 +26,7 @@ from .sweep import Sweep
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from .base import Reader, Store
 
@@ -74,6 +75,29 @@ def open_store(
         sweep=Sweep(folder, connect=connect, clock_ms=clock_ms, keep_days=keep_days),
         lease=lease,
     )
+
+
+@contextlib.contextmanager
+def open_to_keep(
+    url: str, data_dir: Path, clock_ms: Callable[[], int], *, keep_days: int = KEEP_DAYS, scope: Scope = "user"
+) -> Iterator[Store]:
+    """A store for a command that writes: made if there is none, closed in the end.
+
+    Raises `StoreError` where nothing would be kept: `no_reader` for the daemon's memory.
+    """
+    if url == MEMORY:
+        raise StoreError(
+            "The store is `memory`: what is kept is in the running daemon alone.",
+            hint='Ask the daemon (POST /ullage/v1/pins, /ullage/v1/memory), or set store.url = "sqlite".',
+            code="no_reader",
+        )
+    store = open_store(url, data_dir, clock_ms, keep_days=keep_days, scope=scope)
+    try:
+        if isinstance(store, MemoryStore):
+            raise StoreError(" ".join(store.problems()), hint="`ullage db check` looks at the database.")
+        yield store
+    finally:
+        store.close()
 
 
 def open_reader(url: str, data_dir: Path) -> Reader:

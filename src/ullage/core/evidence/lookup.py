@@ -14,7 +14,7 @@ from .excerpts import cut_before, cut_behind, head, lower_in_place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-QUERY_CHARS = (2, 200)
+FEWEST_CHARS, MOST_CHARS = 2, 200
 """Shortest and longest query."""
 
 AROUND_CHARS = 300
@@ -48,14 +48,13 @@ class Lines(Struct, frozen=True, kw_only=True):
     cut_chars: int = 0
 
 
-def check_query(query: str) -> str:
-    """The query without blanks around it. Raises `CallError` if it is too short or too long."""
+def check_query(query: str, *, most: int = MOST_CHARS) -> str:
+    """The query without blanks around it. Raises `CallError` if it is too short, or has more than `most` characters."""
     query = query.strip()
-    fewest, most = QUERY_CHARS
-    if not fewest <= utf16_units(query) <= most:
+    if not FEWEST_CHARS <= utf16_units(query) <= most:
         raise CallError(
             f"The query has {utf16_units(query)} characters.",
-            hint=f"Ask for {fewest} to {most} characters that stand in the text.",
+            hint=f"Ask for {FEWEST_CHARS} to {most} characters that stand in the text.",
             code="bad_query",
         )
     return query
