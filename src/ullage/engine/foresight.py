@@ -62,10 +62,17 @@ class Foresight:
         )
 
     def look_ahead(
-        self, observation: Observation, exchange: Exchange, *, estimated: int, active: Meter, anchored: Anchored | None
+        self,
+        observation: Observation,
+        exchange: Exchange,
+        *,
+        estimated: int,
+        active: Meter,
+        anchored: Anchored | None,
+        requested_output: int | None = None,
     ) -> Sight | None:
         """What holds for a call, in tokens of the `active` meter; `None` for one that names no model. `estimated` is what that
-        makes of the request, `anchored` what the session's last usage says."""
+        makes of the request, `anchored` what the session's last usage says, `requested_output` the tokens it lets its answer have."""
         meter, now_ms = observation.meter, exchange.created_ms
         if meter is None or not meter.model:
             return None
@@ -78,6 +85,7 @@ class Foresight:
             estimator=active.estimator,
             now_ms=now_ms,
             anchored=anchored,
+            requested_output=requested_output,
         )
         return Sight(
             awareness=awareness,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from ullage.core.accounting import Breakdown, Meter, assemble, make_meter, read_options
+from ullage.core.accounting import Breakdown, Meter, assemble, make_meter, read_options, requested_output
 from ullage.core.errors import RequestError, StoreError
 from ullage.core.wire import AnswerReader, Caller, Conversation, find_project, parse_request, recognise
 from ullage.settings.policy import make_policy
@@ -265,6 +265,7 @@ class Reader:
             estimated=self.measuring.weigh(conversation, active).total,
             active=active,
             anchored=self._anchoring.line(observation.session, observation.meter),
+            requested_output=requested_output(conversation),
         )
 
     def expect(self, observation: Observation, exchange: Exchange, kinship: Kinship | None) -> None:

@@ -127,6 +127,37 @@ def test_a_limit_on_the_prompt_alone_holds_beside_the_window() -> None:
     assert wide == budget(400_000, 128_000, margin=8_000)
 
 
+def test_the_reserve_is_what_the_request_asks_for_where_that_is_more() -> None:
+    """Regression R44: 400, input and output exceed the window."""
+    asked = [None, 1, 32_768, 32_769, 64_000, 175_000]
+    made = [
+        draw_budget(window=200_000, max_output=None, safety_margin=4_000, limits=Limits(), requested_output=n)
+        for n in asked
+    ]
+    assert [one.output_reserve for one in made] == [32_768, 32_768, 32_768, 32_769, 64_000, 175_000]
+    assert [one.hard for one in made] == [163_232, 163_232, 163_232, 163_231, 132_000, 21_000]
+    assert all(one.preferred <= one.soft <= one.hard <= 200_000 - one.output_reserve for one in made)
+
+
+def test_a_request_that_asks_for_the_whole_window_is_not_taken_at_its_word() -> None:
+    """Regression R45: what leaves less than an eighth for the prompt would let none pass."""
+    for window in (8_192, 131_072, 200_000):
+        for asked in (window - window // 8 + 1, window, 10 * window):
+            made = draw_budget(
+                window=window, max_output=window, safety_margin=1_024, limits=Limits(), requested_output=asked
+            )
+            assert made == budget(window, window)
+
+
+def test_no_window_is_without_input_whatever_is_asked_for() -> None:
+    for window in range(1, 300):
+        for asked in range(1, window + 2):
+            made = draw_budget(
+                window=window, max_output=None, safety_margin=window // 10, limits=Limits(), requested_output=asked
+            )
+            assert 1 <= made.preferred <= made.soft <= made.hard <= window - made.output_reserve
+
+
 def test_limits_are_floors_of_ieee_doubles() -> None:
     """Section 0: 90 x 0.7 is a little below 63."""
     assert budget(90, 1, margin=0).nominal_preferred == 62

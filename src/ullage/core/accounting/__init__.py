@@ -6,7 +6,7 @@ from .growth import grown, next_prompt
 from .measure import Entry, Measure, measure_message, measure_system, measure_tool
 from .measured import CallFacts, measured_growth, measured_harness, retained_reasoning
 from .meter import Meter, make_meter
-from .options import NO_OPTIONS, Options, read_options
+from .options import NO_OPTIONS, Options, read_options, requested_output
 from .payloads import SHAPES, Payload, guess_shape, read_payload
 from .recorded import Record, account_recorded, measured_ratios
 from .report import load_report, report
@@ -45,6 +45,7 @@ __all__ = [
     "measured_ratios",
     "next_prompt",
     "read_options",
+    "requested_output",
     "read_payload",
     "render_view",
     "report",

@@ -92,12 +92,13 @@ def become_aware(
     estimator: str | None = None,
     now_ms: int | None = None,
     anchored: Anchored | None = None,
+    requested_output: int | None = None,
 ) -> Awareness:
     """Draws the limits of a target.
 
     `samples` are those of the profile's provider and model by `estimator`, which is the profile's own if not given, in any order;
     `profile` was resolved with the same `enabled`. `anchored` counts under `growth-v1` alone; a request without an anchor goes by
-    the ratio of the samples, as under `ratio-v1`.
+    the ratio of the samples, as under `ratio-v1`. `requested_output` are the tokens that a request lets its answer have.
     """
     enabled, bounds = policy.enabled, policy.bounds
     calibration = calibrate(samples, bounds, enabled=enabled, now_ms=now_ms)
@@ -107,7 +108,7 @@ def become_aware(
         conversion, ratio = anchored.conversion, anchored.conversion.slope
     else:
         conversion, ratio = convert_ratio(calibration), calibration.applied_ratio
-    budget = _budget(profile, policy, conversion)
+    budget = _budget(profile, policy, conversion, requested_output)
     auto_tune = tune(
         calibration,
         enabled=enabled and policy.auto_tune,
@@ -156,7 +157,9 @@ def report_profile(profile: ModelProfile) -> dict[str, Any]:
     return {name: value for name, value in plain.items() if name not in _SET_BUDGETS}
 
 
-def _budget(profile: ModelProfile, policy: Policy, conversion: Conversion) -> Budget | None:
+def _budget(
+    profile: ModelProfile, policy: Policy, conversion: Conversion, requested_output: int | None
+) -> Budget | None:
     if profile.context_window is None:
         return None
     return draw_budget(
@@ -166,6 +169,7 @@ def _budget(profile: ModelProfile, policy: Policy, conversion: Conversion) -> Bu
         safety_margin=profile.safety_margin_tokens,
         limits=policy.limits,
         conversion=conversion,
+        requested_output=requested_output,
     )
 
 

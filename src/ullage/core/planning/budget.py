@@ -57,14 +57,16 @@ def draw_budget(
     limits: Limits,
     conversion: Conversion = IDENTITY,
     max_input: int | None = None,
+    requested_output: int | None = None,
 ) -> Budget:
     """The limits of a model with a context window of at least one token, by the rules of section 4.1.
 
     Two corrections of the reference: a small window keeps room for input (`_reserve`, `_margin`), and the preferred limit lies
     within the hard one (contradiction C9 of section 34). `max_output` is `None` where no source knows it; `max_input` is the
-    provider's limit on the prompt alone, where it has one besides the window.
+    provider's limit on the prompt alone, where it has one besides the window. `requested_output` is what the request lets its
+    answer have: providers refuse one whose prompt and answer together could exceed the window.
     """
-    reserve = _reserve(window, max_output, limits)
+    reserve = max(_reserve(window, max_output, limits), _demand(window, requested_output))
     space = window - reserve if max_input is None else min(window - reserve, max_input)
     margin = _margin(space, safety_margin)
     room = space - margin
@@ -96,6 +98,17 @@ def _reserve(window: int, max_output: int | None, limits: Limits) -> int:
     ceiling = limits.preferred_output_reserve if max_output is None else max_output
     wanted = max(min(limits.minimum_output_reserve, ceiling), min(limits.preferred_output_reserve, ceiling))
     return min(wanted, window // 4)
+
+
+_LEAST_INPUT = 8
+"""An eighth of the window is what a demand for output must leave. With less, no prompt of an agent would fit, system prompt and
+tools alone being larger, so that whoever asks for it, as for the whole window, relies on a provider that takes no demand at its
+word (regression R45)."""
+
+
+def _demand(window: int, requested: int | None) -> int:
+    """The room that a request asks for its answer (regression R44), if it leaves any for the prompt."""
+    return requested if requested is not None and requested <= window - math.ceil(window / _LEAST_INPUT) else 0
 
 
 def _margin(space: int, wanted: int) -> int:
