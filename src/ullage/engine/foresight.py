@@ -72,7 +72,8 @@ class Foresight:
         requested_output: int | None = None,
     ) -> Sight | None:
         """What holds for a call, in tokens of the `active` meter; `None` for one that names no model. `estimated` is what that
-        makes of the request, `anchored` what the session's last usage says, `requested_output` the tokens it lets its answer have."""
+        makes of the request, `anchored` what the session's last usage says, `requested_output` the tokens that its answer may
+        have."""
         meter, now_ms = observation.meter, exchange.created_ms
         if meter is None or not meter.model:
             return None

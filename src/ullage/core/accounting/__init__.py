@@ -45,9 +45,9 @@ __all__ = [
     "measured_ratios",
     "next_prompt",
     "read_options",
-    "requested_output",
     "read_payload",
     "render_view",
     "report",
+    "requested_output",
     "retained_reasoning",
 ]
