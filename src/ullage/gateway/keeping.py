@@ -163,7 +163,9 @@ def _decode(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
         return decoder.decode(body)
     except msgspec.MsgspecError as error:
         raise CallError(
-            f"the body is not a change: {error}", hint="docs/reference/http.md has them.", code="bad_body"
+            f"the body is not a change: {error}",
+            hint="See docs/reference/http.md for the shapes of a change.",
+            code="bad_body",
         ) from error
 
 
