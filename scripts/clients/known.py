@@ -48,6 +48,9 @@ class Client:
     seen_as: str | None = None
     """What the gateway takes it for, if it cannot be told from others."""
 
+    tells_project: bool = True
+    """Whether its requests name the folder that it works in."""
+
 
 BIN = "node_modules/.bin/"
 
@@ -133,6 +136,7 @@ CLIENTS = {
             models={"openai/gpt-5.5": None, "anthropic/claude-opus-5": None},
             environment={"OPENAI_API_KEY": "any", "ANTHROPIC_API_KEY": "any"},
             answer="fake provider",
+            tells_project=False,
         ),
         Client(
             name="llm",
@@ -150,6 +154,7 @@ CLIENTS = {
             },
             set_up=False,
             seen_as="openai-sdk",
+            tells_project=False,
         ),
     )
 }

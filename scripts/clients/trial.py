@@ -123,11 +123,12 @@ def run_trial(trial: Trial, *, record: Path | None = None, direct: bool = False)
                 sent += run_client(trial, program, model, before, behind, again=True)
             if not direct:
                 check_session(trial, model, header, sent)
+                check_awareness(trial, model)
                 check_context(trial, model)
         if direct:
             return
         check_log(trial)
-        for command in ("sessions", "context"):
+        for command in ("sessions", "model", "context"):
             trial.screens[f"ullage {command}"] = trial.ullage(command)
 
 
@@ -264,19 +265,45 @@ def check_session(trial: Trial, model: str, header: str | None, sent: list[Excha
     """All requests of a run are one session of this client, under the id that was on the wire if there was one."""
     posted = [exchange.request for exchange in sent if exchange.request.start.startswith("POST")]
     named = {value for request in posted for name, value in request.headers if name == header}
-    sessions = json.loads(trial.ullage("sessions", "list", "--json"))["sessions"]
-    newest = sessions[0] if sessions else {}
+    newest = newest_session(trial)
     expected = {
         "client": trial.client.seen_as or trial.client.name,
         "identity": "client" if header else "fingerprint",
         "calls": len(posted),
+        "project": str(trial.project.resolve()) if trial.client.tells_project else None,
         **({"id": next(iter(named), None)} if header else {}),
     }
     found = {name: newest.get(name) for name in expected}
     trial.check(
-        f"{model}: one session, known by " + (header or "its fingerprint"),
+        f"{model}: one session of the project, known by " + (header or "its fingerprint"),
         found == expected and len(named) <= 1,
         "" if found == expected else f"{found}, not {expected}",
+    )
+
+
+def newest_session(trial: Trial) -> dict[str, Any]:
+    """The session that was last active; empty if there is none."""
+    sessions = json.loads(trial.ullage("sessions", "list", "--json"))["sessions"]
+    return sessions[0] if sessions else {}
+
+
+def check_awareness(trial: Trial, model: str) -> None:
+    """The manifest of the newest session's last turn names the profile of its model, and `ullage model` what that was taught."""
+    shown = json.loads(trial.ullage("sessions", "show", newest_session(trial)["id"], "--json"))
+    call = next(one for one in shown["newest_calls"] if one["kind"] == "conversation")
+    manifest = json.loads(trial.ullage("manifest", call["id"], "--json"))
+    profile, sample = manifest["awareness"]["profile"], manifest["sample"]
+    known = json.loads(trial.ullage("model", profile["key"], "--json"))
+    trial.check(
+        f"{model}: its manifest and `ullage model` have its profile",
+        profile["model"] == call["model"] and known["target"] == profile["key"],
+        f"{profile['key']}, window {profile['context_window']}",
+    )
+    calibration = known["calibration"]
+    trial.check(
+        f"{model}: usage taught something where there was any",
+        calibration["observed"] > 0 or sample == {"refused": "no_usage"},
+        f"{calibration['observed']} samples by {calibration['estimator']}, {calibration['method']}",
     )
 
 
