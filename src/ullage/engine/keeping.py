@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import structs
 
 from ullage.core.errors import StoreError
-from ullage.core.evidence.mutations import Kept, replay
 from ullage.core.evidence.ranking import choose, rank
 from ullage.core.evidence.scopes import applicable
 from ullage.core.planning.assembling import weigh_text
 from ullage.core.planning.offers import offer_memories, offer_pins
 from ullage.core.wire import read_message
+from ullage.stores.keeping import Keeper
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from ullage.core.accounting import Meter
     from ullage.core.evidence.memory import MemoryLimits
-    from ullage.core.evidence.mutations import Item, Kind
+    from ullage.core.evidence.mutations import Item, Kept, Kind
     from ullage.core.planning import SliceFacts, Supplement
     from ullage.core.wire import Conversation
     from ullage.stores import Store
@@ -51,10 +51,8 @@ class Keeping:
     """Reads the log of what is kept when it has grown, and remembers what each session was sent. Used by one thread only."""
 
     def __init__(self, store: Store, limits: MemoryLimits) -> None:
-        self._store = store
+        self._keeper = Keeper(store)
         self._limits = limits
-        self._version: int | None = None
-        self._kept = Kept()
         self._turns: dict[str, _Turn] = {}
 
     def offer(
@@ -67,12 +65,12 @@ class Keeping:
         meter: Meter,
     ) -> tuple[Supplement, ...]:
         """What may be added to a request. `hashes` are the canonical ones of its messages; tokens are of the `meter`."""
-        self._read()
+        kept = self._read()
         turn = self._turns.get(asker.session)
         if turn is not None and turn.opened == _opened(facts, hashes) and turn.estimator == meter.estimator:
-            return tuple(structs.replace(one, held=True) for one in turn.sent if self._is_kept(one.id))
-        pins = self._applicable("pin", asker, hashes)
-        memories = self._applicable("memory", asker, hashes)
+            return tuple(structs.replace(one, held=True) for one in turn.sent if _is_active(kept, one.id))
+        pins = _applicable(kept, "pin", asker, hashes)
+        memories = _applicable(kept, "memory", asker, hashes)
         if not pins and not memories:
             return ()
 
@@ -100,29 +98,24 @@ class Keeping:
         if len(self._turns) > _SESSIONS:
             del self._turns[next(iter(self._turns))]
 
-    def _applicable(self, kind: Kind, asker: Asker, hashes: Sequence[int]) -> tuple[Item, ...]:
-        return applicable(
-            self._kept.active(kind),
-            session=asker.session,
-            project=asker.project,
-            hashes=hashes,
-            ancestors=asker.ancestors,
-        )
-
-    def _is_kept(self, item_id: str) -> bool:
-        """What is taken back is sent no more, not even to the end of the turn."""
-        item = self._kept.find(item_id)
-        return item is not None and item.is_active
-
-    def _read(self) -> None:
-        """Takes up what was added to the log. A store that cannot be read now leaves what is known."""
+    def _read(self) -> Kept:
+        """What is kept now; what was kept last where the store cannot be read."""
         try:
-            version = self._store.mutation_version()
-            if version != self._version:
-                self._kept = replay(self._store.mutations())
-                self._version = version
+            return self._keeper.kept()
         except StoreError:
-            return
+            return self._keeper.last
+
+
+def _applicable(kept: Kept, kind: Kind, asker: Asker, hashes: Sequence[int]) -> tuple[Item, ...]:
+    return applicable(
+        kept.active(kind), session=asker.session, project=asker.project, hashes=hashes, ancestors=asker.ancestors
+    )
+
+
+def _is_active(kept: Kept, item_id: str) -> bool:
+    """What is taken back is sent no more, not even to the end of the turn."""
+    item = kept.find(item_id)
+    return item is not None and item.is_active
 
 
 def _opened(facts: Sequence[SliceFacts], hashes: Sequence[int]) -> tuple[int, int] | None:
