@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from tests.sources.rows import (
     write_lines,
 )
 from ullage.core.errors import SessionError
+from ullage.core.evidence.offers import is_lookup
 from ullage.sources import read_session
 from ullage.sources.recall import HEAD_BYTES, project_sessions, read_again, read_passages
 
@@ -63,8 +65,8 @@ def test_a_folder_is_looked_for_in_the_beginning_of_a_file_only(home: Path) -> N
     assert list(project_sessions(home, ["/p"])) == []
 
 
-def passages(path: Path, *hidden: str) -> list[tuple[str, str]]:
-    return [(passage.role, passage.text) for passage in read_passages(read_session(path), hidden)]
+def passages(path: Path, is_hidden: Callable[[str], bool] = lambda _: False) -> list[tuple[str, str]]:
+    return [(passage.role, passage.text) for passage in read_passages(read_session(path), is_hidden)]
 
 
 def test_messages_come_newest_first_with_calls_and_results_and_without_thinking(tmp_path: Path) -> None:
@@ -139,7 +141,7 @@ def test_lookups_of_our_own_are_left_out_with_their_results(tmp_path: Path) -> N
             claude_reply("d", "c", "m2", said("Found.")),
         ],
     )
-    assert [text for _, text in passages(path, "history_search")] == ["Found.", "find it"]
+    assert [text for _, text in passages(path, is_lookup)] == ["Found.", "find it"]
     assert len(passages(path)) == 4
 
 

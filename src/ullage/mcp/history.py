@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ullage.core.errors import InputError, SessionError, StoreError
 from ullage.core.evidence.excerpts import head, lower_in_place
 from ullage.core.evidence.lookup import FEWEST_CHARS, LINES, MOST_CHARS, check_query, find_matches
-from ullage.core.evidence.offers import LOOKUP_TOOLS
+from ullage.core.evidence.offers import is_lookup
 from ullage.sources import read_session
 from ullage.sources.recall import Passage, project_sessions, read_again, read_passages
 from ullage.stores.report import iso_time
@@ -134,7 +134,7 @@ class HistoryTools:
         unreadable = 0
         for path in chosen:
             try:
-                for passage in read_passages(read_session(path), LOOKUP_TOOLS):
+                for passage in read_passages(read_session(path), is_lookup):
                     hits.look_at(self._clear(passage.text), passage)
             except SessionError:
                 unreadable += 1

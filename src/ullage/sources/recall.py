@@ -19,7 +19,7 @@ from .folders import find_sessions
 from .readers import read_session
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from ullage.core.content import Message, Part
@@ -58,8 +58,8 @@ def project_sessions(home: Path, folders: Collection[str]) -> Iterator[Path]:
     return (path for path in find_sessions(home) if not _folders_in(_head(path)).isdisjoint(folders))
 
 
-def read_passages(session: Session, hidden_tools: Collection[str] = ()) -> Iterator[Passage]:
-    """Every message with text, the newest first, each text once; none that calls one of `hidden_tools`, or has its result.
+def read_passages(session: Session, is_hidden: Callable[[str], bool] = lambda _: False) -> Iterator[Passage]:
+    """Every message with text, the newest first, each text once; none that calls a hidden tool, or has its result.
 
     The last answer of a branch that was given up is not among them: no call ever sent it.
     Raises `SessionError` if the file changes meanwhile.
@@ -67,7 +67,7 @@ def read_passages(session: Session, hidden_tools: Collection[str] = ()) -> Itera
     seen: set[str] = set()
     for call, start in _stretches(session):
         messages = session.messages(call, start)
-        hidden = {part.call_id for message in messages for part in message.parts if _is_of(part, hidden_tools)}
+        hidden = {part.call_id for message in messages for part in message.parts if _is_of(part, is_hidden)}
         for index in range(len(messages) - 1, -1, -1):
             message = messages[index]
             text = "" if _mentions(message, hidden) else passage_text(message)
@@ -119,8 +119,8 @@ def _part_text(part: Part) -> str:
     return part.text if part.kind in ("text", "tool_result") else ""
 
 
-def _is_of(part: Part, tools: Collection[str]) -> bool:
-    return part.kind == "tool_call" and part.name is not None and part.name.rpartition("__")[2] in tools
+def _is_of(part: Part, is_hidden: Callable[[str], bool]) -> bool:
+    return part.kind == "tool_call" and part.name is not None and is_hidden(part.name)
 
 
 def _mentions(message: Message, calls: Collection[str | None]) -> bool:

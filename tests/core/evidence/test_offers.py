@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from ullage.core.evidence.artifacts import ArtifactCaps
-from ullage.core.evidence.offers import LOOKUP_TOOLS, Offer, find_calls, find_offers, may_offer
+from ullage.core.evidence.offers import LOOKUP_TOOLS, Offer, find_calls, find_offers, is_lookup, may_offer
 from ullage.core.tokens.estimators import utf16_units
 from ullage.core.wire import DIALECTS, Dialect, Slice, parse_request, read_message, render, replace_result
 
@@ -128,11 +128,16 @@ def test_what_a_user_or_a_model_says_is_never_offered() -> None:
     assert offers("gemini", {"role": "model", "parts": [ran]}) == ()
 
 
-@pytest.mark.parametrize("name", sorted(LOOKUP_TOOLS))
-@pytest.mark.parametrize("prefix", ["", "mcp__ullage__"])
+@pytest.mark.parametrize("name", LOOKUP_TOOLS)
+@pytest.mark.parametrize("prefix", ["", "mcp__ullage__", "ullage_", "ullage.", "mcp__ullage.", "my-ullage/"])
 def test_what_our_own_lookups_gave_stays(name: str, prefix: str) -> None:
     """A reference to a reading would be read again, and again (regression R47)."""
     assert offers("anthropic", result("anthropic", LONG), {"c1": prefix + name}) == ()
+
+
+@pytest.mark.parametrize("tool", ["bash", "read", "prehistory_search", "artifact_read_all", "artifact", ""])
+def test_other_tools_are_no_lookups(tool: str) -> None:
+    assert not is_lookup(tool)
 
 
 def test_an_object_has_a_largest_size() -> None:

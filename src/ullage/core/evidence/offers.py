@@ -5,6 +5,7 @@ Works on slices of a request, of which `replace_result` of `core.wire` then chan
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     from .artifacts import ArtifactCaps
     from .outputs import Redact
 
-LOOKUP_TOOLS = frozenset({"artifact_read", "artifact_search", "history_read", "history_search"})
+LOOKUP_TOOLS = ("artifact_read", "artifact_search", "history_read", "history_search")
 """Tools of our own server. What they give is bounded, and a reference to it would only send the model in a circle (R47)."""
+
+# Clients put the server's name before that of a tool: `mcp__ullage__artifact_read`, `ullage_artifact_read`.
+_LOOKUP = re.compile(rf"(?:.*[^A-Za-z0-9])?(?:{'|'.join(LOOKUP_TOOLS)})", re.DOTALL)
 
 # Gemini's own code tool, whose result cannot be replaced.
 _HOSTED_RESULT = "codeExecutionResult"
@@ -36,6 +40,11 @@ class Offer(Struct, frozen=True, kw_only=True, gc=False):
     ordinal: int
     artifact: Artifact
     text: str
+
+
+def is_lookup(tool: str) -> bool:
+    """Whether a tool is one of our lookups, whatever a client makes of its name."""
+    return _LOOKUP.fullmatch(tool) is not None
 
 
 def find_calls(message: Message) -> tuple[tuple[str, str], ...]:
@@ -77,7 +86,7 @@ def _offer(
     if text is None or not should_offload(utf16_units(text), caps.inline_chars):
         return None
     tool = part.name or names.get(part.call_id or "")
-    if tool is not None and tool.rpartition("__")[2] in LOOKUP_TOOLS:
+    if tool is not None and is_lookup(tool):
         return None
     artifact = make_artifact(text, call_id=part.call_id, tool=tool, is_error=part.is_error)
     if artifact.size_bytes > caps.object_bytes:
