@@ -18,6 +18,7 @@ from ullage.catalogs.keeping import keep_fresh
 from ullage.catalogs.orders import LITELLM_ADDRESS
 from ullage.core.errors import CallError
 from ullage.engine import Engine
+from ullage.engine.collecting import keep_collected
 from ullage.gateway import Gateway, GatewayServer
 from ullage.gateway.control import Control
 from ullage.gateway.token import load_token, make_token, token_path
@@ -113,6 +114,8 @@ async def running(settings: Settings, data_dir: Path, cache_dir: Path | None = N
         if catalogs is not None:
             keeping = asyncio.create_task(keep_fresh(catalogs, proxy=_catalog_proxy(settings)))
             stack.push_async_callback(_end, keeping)
+        collecting = asyncio.create_task(keep_collected(store, data_dir, _clock_ms))
+        stack.push_async_callback(_end, collecting)
         yield Daemon(server, engine, store, token_file)
 
 

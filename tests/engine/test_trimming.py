@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 
 from ullage.core.accounting import Meter, make_meter
-from ullage.core.errors import StoreError
 from ullage.core.evidence.artifacts import ArtifactCaps, make_artifact
 from ullage.core.planning.assembling import limit_budget, make_input, read_facts, render_plan
 from ullage.core.planning.facts import SliceFacts
@@ -19,8 +17,7 @@ from ullage.core.planning.plan import plan
 from ullage.core.planning.records import Replacement
 from ullage.core.planning.request import Caps
 from ullage.core.wire import Conversation, parse_request
-from ullage.engine.trimming import KEEP_AGAIN_MS, Offered, Owner, Trimmer, collect_artifacts, open_artifacts
-from ullage.sources.artifacts import KEEP_MS
+from ullage.engine.trimming import KEEP_AGAIN_MS, Offered, Owner, Trimmer, open_artifacts
 from ullage.stores import ArtifactRecord, MemoryStore
 
 NOW_MS = 1_800_000_000_000
@@ -215,65 +212,3 @@ def test_a_plan_under_pressure_takes_references_and_the_request_stays_valid(trim
     texts = {reference.trim.index: reference.text for reference in offered.references}
     for one in made.replaced:
         assert body["messages"][made.kept.index(one.index)]["content"][0]["content"] == texts[one.index]
-
-
-# Collecting.
-
-
-def age(tmp_path: Path) -> None:
-    for path in (tmp_path / "artifacts").rglob("*"):
-        os.utime(path, (0, (NOW_MS - 2 * KEEP_MS) / 1000))
-
-
-def stored(tmp_path: Path) -> int:
-    return len([path for path in (tmp_path / "artifacts").rglob("*") if path.is_file()])
-
-
-def keep_one(trimmer: Trimmer, meter: Meter, text: str, owner: Owner) -> None:
-    sent = conversation(text)
-    offered = trimmer.offer(sent, facts_of(sent, meter), meter)
-    trimmer.keep(offered, sent, taken(offered), owner, NOW_MS)
-
-
-def test_a_collection_removes_in_each_project_what_its_records_do_not_name(
-    trimmer: Trimmer, meter: Meter, store: MemoryStore, tmp_path: Path
-) -> None:
-    """Regression R15: the same content stays where it is referred to, whatever another project refers to."""
-    keep_one(trimmer, meter, LONG, OWNER)
-    open_artifacts(tmp_path, "/code/b").put(LONG.encode())
-    open_artifacts(tmp_path, None).put(b"forgotten")
-    age(tmp_path)
-    assert collect_artifacts(store, tmp_path, NOW_MS) == (2, len(LONG) + 9)
-    digest = make_artifact(LONG).sha256
-    assert open_artifacts(tmp_path, "/code/a").read(digest, most_bytes=10**6) == LONG.encode()
-    assert collect_artifacts(store, tmp_path, NOW_MS) == (0, 0)
-
-
-def test_nothing_is_collected_after_a_fault_of_the_store(trimmer: Trimmer, meter: Meter, tmp_path: Path) -> None:
-    keep_one(trimmer, meter, LONG, OWNER)
-    age(tmp_path)
-    closed = MemoryStore()
-    closed.close()
-    with pytest.raises(StoreError):
-        collect_artifacts(closed, tmp_path, NOW_MS)
-    assert collect_artifacts(MemoryStore(problems=("no database",)), tmp_path, NOW_MS) == (0, 0)
-    assert stored(tmp_path) == 1
-    assert collect_artifacts(MemoryStore(), tmp_path, NOW_MS).files == 1
-
-
-def test_where_no_artifact_was_ever_kept_there_is_nothing_to_collect(tmp_path: Path, store: MemoryStore) -> None:
-    assert collect_artifacts(store, tmp_path, NOW_MS) == (0, 0)
-
-
-def test_a_collection_that_the_system_does_not_allow_is_an_error_of_ours(
-    tmp_path: Path, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    open_artifacts(tmp_path, None).put(b"x")
-    age(tmp_path)
-
-    def unlink(self: Path, missing_ok: bool = False) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "unlink", unlink)
-    with pytest.raises(StoreError, match="cannot be collected"):
-        collect_artifacts(store, tmp_path, NOW_MS)

@@ -16,7 +16,7 @@ from ullage.core.evidence.offers import find_calls, find_offers, may_offer
 from ullage.core.planning.assembling import Reference
 from ullage.core.planning.request import Trim
 from ullage.core.wire import read_message, result_texts
-from ullage.sources.artifacts import ArtifactFiles, Collected, artifact_folder
+from ullage.sources.artifacts import ArtifactFiles, artifact_folder
 from ullage.stores.base import ArtifactRecord
 from ullage.stores.places import project_digest
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ullage.core.planning.facts import SliceFacts
     from ullage.core.planning.records import Replacement
     from ullage.core.wire import Conversation, Slice
-    from ullage.stores import Reader, Store
+    from ullage.stores import Store
 
 _log = logging.getLogger("ullage.engine")
 
@@ -41,9 +41,6 @@ _log = logging.getLogger("ullage.engine")
 _OFFERS = 2_000
 _KEPT = 20_000
 _PROJECTS = 1_000
-# More records than any store has.
-_ALL = 10_000_000
-
 KEEP_AGAIN_MS = 6 * 60 * 60 * 1000
 """How often the use of an artifact is noted: its record and its file stay for as long as they are used."""
 
@@ -178,26 +175,6 @@ class Trimmer:
 def open_artifacts(data_dir: Path, root: str | None) -> ArtifactFiles:
     """The artifacts of a project, or of the user."""
     return ArtifactFiles(artifact_folder(data_dir, project_digest(root) if root is not None else None))
-
-
-def collect_artifacts(reader: Reader, data_dir: Path, now_ms: int) -> Collected:
-    """Removes what no record refers to any more, in every project's folder.
-
-    Nothing is removed where it is not certain what is referred to: after any fault of the store (regression R15). Raises
-    `StoreError`.
-    """
-    referenced: dict[str, set[str]] = {}
-    for record in reader.artifacts(limit=_ALL):
-        folder = artifact_folder(data_dir, project_digest(record.project) if record.project is not None else None)
-        referenced.setdefault(folder.name, set()).add(record.sha256)
-    files = size = 0
-    folders = artifact_folder(data_dir, None).parent
-    if reader.problems() or not folders.is_dir():
-        return Collected(0, 0)
-    for folder in folders.iterdir():
-        collected = ArtifactFiles(folder).collect(referenced.get(folder.name, set()), now_ms)
-        files, size = files + collected.files, size + collected.size_bytes
-    return Collected(files, size)
 
 
 def _weigh(offer: Offer, texts: Sequence[str | None], meter: Meter) -> Weighed | None:
