@@ -14,6 +14,8 @@ from .report import report_adaptive, report_budget
 from .request import Caps, Placement, PlanInput, Trim
 from .rows import Exclusion, Row
 from .supplement import Supplement, SupplementKind
+from .tail import choose_tail
+from .tail_records import TailChoice, TailContext, TailMemory, TailPolicy
 from .validity import find_faults
 
 __all__ = [
@@ -47,9 +49,14 @@ __all__ = [
     "Status",
     "Supplement",
     "SupplementKind",
+    "TailChoice",
+    "TailContext",
+    "TailMemory",
+    "TailPolicy",
     "Tier",
     "Trim",
     "become_aware",
+    "choose_tail",
     "current_groups",
     "draw_budget",
     "facts_of",

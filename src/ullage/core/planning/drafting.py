@@ -38,7 +38,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     @property
     def parts(self) -> Parts:
         """The parts of the request."""
-        return divide(self.made, self.given.pinned, self.given.trims)
+        return divide(self.made, self.given.pinned, self.given.trims, start=self.given.tail or 0)
 
 
 def open_draft(given: PlanInput) -> Draft:

@@ -1,0 +1,146 @@
+"""Where a tail may begin, and what it then holds: before a turn, or before an exchange inside one."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import accumulate, compress
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from .groups import outline, split_exchanges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .request import PlanInput
+
+_SYSTEM = frozenset({"system", "developer"})
+
+_opens_turn = attrgetter("opens_turn")
+_role = attrgetter("role")
+
+
+class Cuts:
+    """The places at which the messages of a request may be cut. They are found when first asked for: a request whose tail
+    stays where it is asks for few.
+
+    `opener` is the message that opened the current turn. `room` is what a plan has for messages: its target less what is
+    sent anyway, and less what its pins and memory need.
+    """
+
+    def __init__(self, given: PlanInput, known: int = 0, opener: int | None = None) -> None:
+        """`opener` may be known of the first `known` messages."""
+        self._given = given
+        self._found: _Found | None = None
+        facts = given.facts
+        newer = (index for index in range(len(facts) - 1, known - 1, -1) if facts[index].opens_turn)
+        self.opener = next(newer, opener)
+        self.room = max(0, given.budget.active - given.fixed_tokens - _set_aside(given))
+
+    def kept(self, start: int) -> int:
+        """Tokens of the messages from `start` on, of system messages before it, and of the words of the user that open the
+        turn it lies in."""
+        return sum(self._given.tokens) if start == 0 else self._places.kept(start)
+
+    @property
+    def turns(self) -> list[int]:
+        """The starts of turns in order; 0 is always one, the current turn's the last. Messages of the user in a row open
+        one turn together."""
+        return self._places.turns
+
+    @property
+    def _places(self) -> _Found:
+        if self._found is None:
+            self._found = _Found(self._given)
+        return self._found
+
+    @property
+    def current(self) -> int:
+        """The start of the current turn."""
+        return self.turns[-1]
+
+    def newest_turns(self, tokens: float) -> int:
+        """The oldest start of a turn behind which no more than `tokens` are kept; the current turn's if even that has more."""
+        found = self.current
+        for start in reversed(self.turns):
+            if self.kept(start) > tokens:
+                break
+            found = start
+        return found
+
+    def walk(self, tokens: float) -> int:
+        """Where a tail of no more than `tokens` begins that is walked anew (planner specification, section 13.2, step 7)."""
+        if self.kept(self.current) > self.room:
+            return self.oldest_fitting()
+        start = self.newest_turns(tokens)
+        # A message of the user right before the request is the turn before it, and needs no rescue.
+        if start == self.current == self.opener and len(self.turns) > 1 and self._given.rescue and tokens > 0:
+            before = self.turns[-2]
+            return before if self.kept(before) <= self.room else start
+        return start
+
+    def whole_turn(self, tokens: float, share: float) -> int:
+        """`at_least`, but the start of a turn where one keeps no more than `share` times as much."""
+        whole = (start for start in self.turns if tokens <= self.kept(start) <= share * tokens)
+        return max(whole, default=self.at_least(tokens))
+
+    def at_least(self, tokens: float) -> int:
+        """The newest start within the room behind which `tokens` or more are kept; if there is none, the one behind which
+        most are."""
+        turn = max((turn for turn in self.turns if self.kept(turn) >= tokens), default=0)
+        start = max((start for start in self._inside(turn) if self.kept(start) >= tokens), default=turn)
+        return max(start, self.oldest_fitting())
+
+    def oldest_fitting(self) -> int:
+        """The oldest start whose messages fit the room; the newest exchange if none does."""
+        over = [turn for turn in self.turns if self.kept(turn) > self.room]
+        if not over:
+            return 0
+        inside = list(self._inside(over[-1]))
+        behind = self.turns[len(over) : len(over) + 1]
+        return next((start for start in (*inside, *behind) if self.kept(start) <= self.room), inside[-1])
+
+    def _inside(self, turn: int) -> Iterable[int]:
+        """The starts of a turn and of its exchanges, in order."""
+        given, turns = self._given, self.turns
+        number = bisect_left(turns, turn) + 1
+        end = turns[number] if number < len(turns) else len(given.facts)
+        made = outline(given.facts[turn:end], given.tokens[turn:end])
+        exchanges = split_exchanges(made, (group for group in made.groups if group.kind == "turn"))
+        return sorted({turn, *(turn + one.first for one in exchanges if not one.said)})
+
+
+class _Found:
+    """One pass over the messages: the starts of turns, and what is kept before any place."""
+
+    def __init__(self, given: PlanInput) -> None:
+        facts, tokens = given.facts, given.tokens
+        self.turns = [0]
+        self._behind = list(accumulate(reversed(tokens), initial=0))
+        self._openers = list(compress(range(len(facts)), map(_opens_turn, facts)))
+        self._systems = [index for index, role in enumerate(map(_role, facts)) if role in _SYSTEM]
+        self._opening = list(accumulate((tokens[index] for index in self._openers), initial=0))
+        self._fixed = list(accumulate((tokens[index] for index in self._systems), initial=0))
+        before = -1
+        for opener in self._openers:
+            between = opener - before - 1
+            if opener and (before < 0 or between > self._count_systems(before, opener)):
+                self.turns.append(opener)
+            before = opener
+
+    def _count_systems(self, start: int, stop: int) -> int:
+        return bisect_left(self._systems, stop) - bisect_left(self._systems, start)
+
+    def kept(self, start: int) -> int:
+        """Tokens kept by a tail that begins at `start`."""
+        turn = self.turns[bisect_left(self.turns, start + 1) - 1]
+        opening = self._opening[bisect_left(self._openers, start)] - self._opening[bisect_left(self._openers, turn)]
+        fixed = self._fixed[bisect_left(self._systems, start)]
+        return self._behind[-1 - start] + opening + fixed
+
+
+def _set_aside(given: PlanInput) -> int:
+    """Room that pins, memory and what the turn has sent before take from the tail."""
+    certain = sum(one.tokens for one in given.supplements if one.kind == "pin" or one.held)
+    memory = sum(one.tokens for one in given.supplements if one.kind == "memory" and not one.held)
+    return certain + min(memory, given.caps.memory)
