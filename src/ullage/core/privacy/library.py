@@ -54,7 +54,7 @@ PLUGINS = (
         rb"A(?:3T[A-Z0-9]|BIA|CCA|KIA|SIA)[0-9A-Z]{16}|(?i:aws.{0,100}[0-9a-z/+\\]{40})",
     ),
     Plugin("azure_storage_key", "AzureStorageKeyDetector", ("accountkey=",)),
-    Plugin("basic_auth", "BasicAuthDetector", ("://",), rb'://[^@/?#\s"]{1,1024}@', value=True),
+    Plugin("basic_auth", "BasicAuthDetector", ("://",), rb"://[^@/?#\s]{1,1024}@", value=True),
     Plugin("github_token", "GitHubTokenDetector", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), rb"gh[pousr]_\w{36}"),
     Plugin(
         "gitlab_token",

@@ -18,8 +18,8 @@ from .placeholders import withheld
 ANCHORS = (b"ds4:", b"ullage:")
 """What every marker holds, in small letters."""
 
-# The bracket stands outside of what ignores case: it is what the search goes by.
-_MARKER = re.compile(r"\[(/?)(?i:ds4|ullage):[ \t]*((?i:normal|internal|sensitive|local[-_ ]?only))[ \t]*\]")
+# The bracket stands outside of what ignores case: it is what the search goes by. JSON may put a backslash before a slash.
+_MARKER = re.compile(r"\[(\\*+/|)(?i:ds4|ullage):[ \t]*((?i:normal|internal|sensitive|local[-_ ]?only))[ \t]*\]")
 
 # Markers inside of markers inside of …: nobody writes that who does not mean to get through, or to cost time.
 _ROUNDS = 8

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # `\u0020` to `\u007e`: every printable letter of ASCII.
 _ESCAPES = tuple(rb"\u00%d" % digit for digit in range(2, 8))
 _ESCAPED_SLASHES = rb":\/\/"
-_ESCAPED_LETTER = re.compile(r"\\u00([2-7][0-9a-fA-F])")
+_ESCAPED_LETTER = re.compile(r"\\++u00([2-7][0-9a-fA-F])")  # in texts inside of texts, backslashes double
 _REST_OF_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NAME_BEFORE = re.compile(rb'"((?:[^"\\]|\\.){1,80})"[ \t\n\r]*:[ \t\n\r]*\Z', re.DOTALL)
 _NAME_REACH_BYTES = 256
