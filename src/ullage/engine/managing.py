@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from ullage.core.accounting import Meter, assemble, read_options
+from ullage.core.caching import is_whole
 from ullage.core.planning import Budget, Caps, PlanInput, plan_live
 from ullage.core.planning.assembling import Evidence, RequestFacts, make_input, render_plan, resolve_caps
 from ullage.core.planning.manifest import report_plan
@@ -35,6 +36,9 @@ _SYSTEMS = 500
 
 UNCHANGED = "unchanged"
 _UNKNOWN_WINDOW = "window_unknown"
+_PARTIAL = "prompt_kept_by_provider"
+"""Why there is nothing to plan: no limit is known; or the request goes on from a response or a cache that its provider keeps, and
+what it holds is no conversation of its own (faults, section 2: split-parallel)."""
 
 
 class Managed:
@@ -55,6 +59,7 @@ class Managed:
         body: bytes | None = None,
         timings_ms: Mapping[str, float] | None = None,
         excluded: tuple[Exclusion, ...] = (),
+        unplanned: str = "",
     ) -> None:
         self._conversation = conversation
         self._given = given
@@ -63,7 +68,7 @@ class Managed:
         self.body = body
         self.excluded = excluded
         self.status = plan.status if plan is not None else UNCHANGED
-        self.why = _in_a_line(plan) if plan is not None else _UNKNOWN_WINDOW
+        self.why = _in_a_line(plan) if plan is not None else unplanned
         self.estimate = _provider_tokens(plan, given) if plan is not None and given is not None else None
 
     def conversation(self) -> Conversation:
@@ -76,7 +81,7 @@ class Managed:
     def report(self) -> dict[str, Any]:
         """The plan's part of the manifest."""
         if self._plan is None or self._given is None:
-            return {"status": UNCHANGED, "error": None, "warnings": [_UNKNOWN_WINDOW]}
+            return {"status": UNCHANGED, "error": None, "warnings": [self.why]}
         return report_plan(self._plan, self._given, timings_ms=self._timings_ms)
 
 
@@ -123,8 +128,10 @@ class Managing:
         `hashes` are the canonical ones of the messages as the client sent them. What is added is only what the `destination` may
         see. Without a known window there is nothing to fit the request into: it stays as it is.
         """
+        if not is_whole(conversation):
+            return Managed(conversation, unplanned=_PARTIAL)
         if awareness.budget is None:
-            return Managed(conversation)
+            return Managed(conversation, unplanned=_UNKNOWN_WINDOW)
         started = time.perf_counter()
         work = _Work(
             asker=asker,

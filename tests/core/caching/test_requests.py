@@ -114,6 +114,8 @@ def test_openai_may_be_asked_to_hold_longer() -> None:
     ("body", "dialect", "whole"),
     [
         ({"input": [], "previous_response_id": "resp_1"}, "openai-responses", False),
+        ({"input": [], "conversation": {"id": "conv_1"}}, "openai-responses", False),
+        ({"input": [], "conversation": None}, "openai-responses", True),
         ({"input": []}, "openai-responses", True),
         ({"contents": [], "cachedContent": "cachedContents/1"}, "gemini", False),
         ({"contents": []}, "gemini", True),

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _LONG_TTL = "1h"
 _RETENTION = "prompt_cache_retention"
 _LONG_RETENTION = b'"24h"'
-_CACHED_CONTENT = ("cachedContent", "cached_content")
+# What a request goes on from that it does not hold: Gemini's cached content, a conversation that Responses keep.
+_KEPT_ELSEWHERE = ("cachedContent", "cached_content", "conversation")
 # Deep enough for `{"type":"text","text":"` with spaces.
 _OPENING_BYTES = 64
 
@@ -56,10 +57,10 @@ def chain_of(
 
 
 def is_whole(conversation: Conversation) -> bool:
-    """Whether the request holds its whole prompt: it does not if it goes on from a stored response or from cached content."""
+    """Whether the request holds its whole prompt: it does not if it goes on from what its provider keeps."""
     if conversation.previous_response_id is not None:
         return False
-    return not any(key in conversation.options for key in _CACHED_CONTENT)
+    return all(conversation.options.get(key, b"null") == b"null" for key in _KEPT_ELSEWHERE)
 
 
 def count_blocks(piece: Slice) -> int:
