@@ -57,7 +57,7 @@ class Exchange(Struct, frozen=True, kw_only=True, gc=False):
 
 class Outline(Struct, frozen=True, kw_only=True):
     """A list of messages taken apart. `groups` stand in the order of their first messages; `request` is the last message with
-    which the user opens a turn, `None` where there is none.
+    which the user opens a turn, `None` where there is none; `broken` are messages that lack their other half.
     """
 
     facts: Sequence[SliceFacts]
@@ -65,6 +65,7 @@ class Outline(Struct, frozen=True, kw_only=True):
     groups: tuple[Group, ...]
     request: int | None
     pairing: Pairing
+    broken: frozenset[int]
 
 
 def group_messages(facts: Sequence[SliceFacts], tokens: Sequence[int]) -> tuple[Group, ...]:
@@ -76,8 +77,8 @@ def outline(facts: Sequence[SliceFacts], tokens: Sequence[int]) -> Outline:
     """Takes a list of messages apart, in time proportional to its length."""
     pairing = pair(facts)
     drafts, owners = _draft(facts)
-    _join(owners, pairing.links)
-    broken = _broken(pairing)
+    _join(owners, pairing.calls.items())
+    broken = frozenset(fault.index for fault in pairing.faults)
     groups = [_group(draft, tokens, pairing, broken) for draft in drafts if draft.indices]
     return Outline(
         facts=facts,
@@ -85,6 +86,7 @@ def outline(facts: Sequence[SliceFacts], tokens: Sequence[int]) -> Outline:
         groups=tuple(sorted(groups, key=_first)),
         request=next((index for index in range(len(facts) - 1, -1, -1) if facts[index].opens_turn), None),
         pairing=pairing,
+        broken=broken,
     )
 
 
@@ -111,9 +113,9 @@ def split_exchanges(made: Outline, groups: Iterable[Group]) -> tuple[Exchange, .
         run, led = (_NO_RUN if alone else runs[index]), fact.leads
         drafts[-1].indices.append(index)
         owners[index] = drafts[-1]
-    _join(owners, made.pairing.links)
-    broken = _broken(made.pairing)
-    return tuple(sorted((_exchange(draft, made, broken) for draft in drafts if draft.indices), key=_last))
+    calls = made.pairing.calls
+    _join(owners, ((index, calls[index]) for index in owners if index in calls))
+    return tuple(sorted((_exchange(draft, made) for draft in drafts if draft.indices), key=_last))
 
 
 _NO_RUN = -1
@@ -156,12 +158,14 @@ def _draft(facts: Sequence[SliceFacts]) -> tuple[list[_Draft], list[_Draft]]:
     return drafts, owners
 
 
-def _join(owners: Mapping[int, _Draft] | Sequence[_Draft], links: Iterable[tuple[int, int]]) -> None:
-    """Merges the drafts of each call and its results (section 12.2). The smaller joins the larger, so that paths stay short."""
-    for answer, call in links:
-        left, right = owners[answer], owners[call]
-        if left is not right:
-            _unite(left.root(), right.root())
+def _join(owners: Mapping[int, _Draft] | Sequence[_Draft], calls: Iterable[tuple[int, Iterable[int]]]) -> None:
+    """Merges the drafts of calls and their results (section 12.2). The smaller joins the larger, so that paths stay short."""
+    for answer, called in calls:
+        left = owners[answer]
+        for call in called:
+            right = owners[call]
+            if left is not right:
+                _unite(left.root(), right.root())
 
 
 def _unite(left: _Draft, right: _Draft) -> None:
@@ -173,10 +177,6 @@ def _unite(left: _Draft, right: _Draft) -> None:
         left.kind = "turn" if "turn" in (left.kind, right.kind) else "prefix"
     left.indices += right.indices
     right.heir, right.indices = left, []
-
-
-def _broken(pairing: Pairing) -> frozenset[int]:
-    return frozenset(fault.index for fault in pairing.faults)
 
 
 def _group(draft: _Draft, tokens: Sequence[int], pairing: Pairing, broken: frozenset[int]) -> Group:
@@ -194,7 +194,7 @@ def _group(draft: _Draft, tokens: Sequence[int], pairing: Pairing, broken: froze
     )
 
 
-def _exchange(draft: _Draft, made: Outline, broken: frozenset[int]) -> Exchange:
+def _exchange(draft: _Draft, made: Outline) -> Exchange:
     indices = sorted(draft.indices)
     facts = [made.facts[index] for index in indices]
     return Exchange(
@@ -207,7 +207,7 @@ def _exchange(draft: _Draft, made: Outline, broken: frozenset[int]) -> Exchange:
         says=any(fact.says for fact in facts),
         thinking=any(fact.thinking for fact in facts),
         open=not made.pairing.open.isdisjoint(indices),
-        broken=not broken.isdisjoint(indices),
+        broken=not made.broken.isdisjoint(indices),
     )
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from .facts import NO_ID, SYSTEM_ROLES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -31,123 +33,127 @@ class Fault(Struct, frozen=True, gc=False):
 class Pairing(Struct, frozen=True, kw_only=True):
     """How the messages of a list hang together.
 
-    `links` are pairs of a message with a result and the message with its call. `runs` gives each message, in order, the number
-    of the run of assistant messages that it is in or follows. `open` are messages with calls that may still wait for a result:
-    those of the last run, as long as no user message follows it.
+    `calls` gives each message with results the messages that made the calls, in the order of the results. `runs` gives each
+    message the number of the run of assistant messages that it is in or follows. `open` are messages with calls that may still
+    wait for a result: those of the last run, as long as no user message follows it.
     """
 
-    links: tuple[tuple[int, int], ...]
-    runs: tuple[int, ...]
+    calls: dict[int, list[int]]
+    runs: list[int]
     open: frozenset[int]
     faults: tuple[Fault, ...]
 
 
 def pair(facts: Sequence[SliceFacts], kept: Iterable[int] | None = None) -> Pairing:
-    """Pairs the messages of a list, or those of it that are kept, as a provider sees them: in order, without the others."""
+    """Pairs the messages of a list, or those of it that are kept, as a provider sees them: in order, without the others. Of the
+    latter, `runs` has an entry each."""
     reading = _Reading()
+    runs: list[int] = []
+    waiting = reading.waiting
+    run, speaking = 0, False
     for index in range(len(facts)) if kept is None else kept:
-        reading.read(facts[index], index)
-    return reading.close()
+        fact = facts[index]
+        if fact.role == "assistant":
+            if not speaking:
+                run, speaking = run + 1, True
+        elif fact.role not in SYSTEM_ROLES:
+            speaking = False
+        if fact.opens_turn or fact.leads or fact.hosted or reading.lead is not None:
+            reading.note(fact, index, run)
+        for key in fact.calls:
+            if key in waiting or key in reading.again:
+                reading.call_again(key, index, run)
+            else:
+                waiting[key] = (index, run)
+        if fact.answers:
+            reading.answer(fact, index, run)
+        if fact.opaque:
+            reading.opaque = index
+        runs.append(run)
+    return reading.close(runs, run)
 
 
 class _Reading:
-    """What is known at one message of the list. `_waiting` and `_again` (further calls of one key in one run) hold the message
-    and the run of calls without a result, `_settled` the message of the latest call that needs none any more."""
+    """What is known at one message of the list.
+
+    Maps hold the message and the run of a call: `waiting` and `again` (further calls of one key in one run) of those without a
+    result, `_settled` of the latest that needs none any more. `lead` is a message that must be followed by what it led to.
+    """
 
     def __init__(self) -> None:
-        self._run = 0
-        self._runs: list[int] = []
-        self._speaking = False
-        self._opaque: int | None = None
-        self._lead: int | None = None
+        self.waiting: dict[str, tuple[int, int]] = {}
+        self.again: dict[str, list[tuple[int, int]]] = {}
+        self.lead: int | None = None
+        self.opaque: int | None = None
         self._opener = -1
-        self._links: list[tuple[int, int]] = []
+        self._settled: dict[str, tuple[int, int]] = {}
+        self._calls: dict[int, list[int]] = {}
         self._faults: list[Fault] = []
-        self._waiting: dict[str, tuple[int, int]] = {}
-        self._again: dict[str, list[tuple[int, int]]] = {}
-        self._settled: dict[str, int] = {}
 
-    def read(self, fact: SliceFacts, index: int) -> None:
-        if fact.role == "assistant":
-            if not self._speaking:
-                self._run += 1
-                self._speaking = True
-            self._lead = index if fact.leads else None
-            if fact.calls or fact.hosted:
-                self._call(fact, index)
-        elif not fact.system:
-            self._speaking = False
-            self._interrupt(fact, index)
-        if fact.answers:
-            self._answer(fact, index)
-        if fact.opaque:
-            self._opaque = index
-        self._runs.append(self._run)
-
-    def _interrupt(self, fact: SliceFacts, index: int) -> None:
+    def note(self, fact: SliceFacts, index: int, run: int) -> None:
+        """Takes down what few messages have."""
+        for key in fact.hosted:
+            self._settled[key] = (index, run)
         if fact.opens_turn:
             self._opener = index
-        if self._lead is not None and (fact.opens_turn or fact.answers):
-            self._faults.append(Fault(self._lead, "reasoning-without-successor"))
-        self._lead = None
+        if fact.system:
+            return
+        if self.lead is not None and (fact.opens_turn or (fact.answers and fact.role != "assistant")):
+            self._faults.append(Fault(self.lead, "reasoning-without-successor"))
+        self.lead = index if fact.leads and fact.role == "assistant" else None
 
-    def _call(self, fact: SliceFacts, index: int) -> None:
-        waiting, run = self._waiting, self._run
-        for key in fact.calls:
-            before = waiting.get(key)
-            if before is not None and before[1] == run:
-                self._again.setdefault(key, []).append((index, run))
-                continue
-            if before is not None or key in self._again:
-                self._give_up(key)
-            waiting[key] = (index, run)
-        for key in fact.hosted:
-            self._settled[key] = index
+    def call_again(self, key: str, index: int, run: int) -> None:
+        """A call with a key that waits already: in the same run it is one more, in a later one the first is given up."""
+        before = self.waiting.get(key)
+        if before is not None and before[1] == run:
+            self.again.setdefault(key, []).append((index, run))
+            return
+        left = [*([before] if before is not None else []), *self.again.pop(key, [])]
+        self._faults += [Fault(lost, "call-without-result") for lost, _ in left]
+        self.waiting[key] = (index, run)
 
-    def _answer(self, fact: SliceFacts, index: int) -> None:
+    def answer(self, fact: SliceFacts, index: int, run: int) -> None:
+        calls = []
         for key in fact.answers:
-            found = self._waiting.pop(key, None)
-            call = found[0] if found is not None else self._find_call(key)
+            call = self.waiting.pop(key, None) or self._find_call(key, run)
             if call is None:
                 self._faults.append(Fault(index, "result-without-call"))
             else:
                 self._settled[key] = call
-                self._links.append((index, call))
+                calls.append(call[0])
+        self._calls[index] = calls
 
-    def _find_call(self, key: str) -> int | None:
+    def _find_call(self, key: str, run: int) -> tuple[int, int] | None:
         """The call of a result that none waits for by this key: a second one of the key, one that has a result already, for a
-        result without an id any call that waits, and at last an item that may be anything."""
-        again = self._again.get(key)
+        result without an id any call of the run that waits, and at last an item that may be anything."""
+        again = self.again.get(key)
         if again:
-            call, _ = again.pop()
+            call = again.pop()
             if not again:
-                del self._again[key]
+                del self.again[key]
             return call
-        if key in self._settled:
-            return self._settled[key]
-        if key.startswith("\0") and self._waiting:
-            call, _ = self._waiting.pop(next(reversed(self._waiting)))
-            return call
-        return self._opaque
+        settled = self._settled.get(key)
+        by_place = key.startswith(NO_ID) and (settled is None or settled[1] != run or key == NO_ID)
+        if by_place and self.waiting:
+            last = next(reversed(self.waiting))
+            if self.waiting[last][1] == run:
+                return self.waiting.pop(last)
+        if settled is None and self.opaque is not None:
+            return self.opaque, run
+        return settled
 
-    def _give_up(self, key: str) -> None:
-        """The key comes again in a later run: the calls of it that still wait will get no result."""
-        found = self._waiting.pop(key, None)
-        left = [*([found] if found is not None else []), *self._again.pop(key, [])]
-        self._faults += [Fault(index, "call-without-result") for index, _ in left]
-
-    def close(self) -> Pairing:
-        if self._lead is not None:
-            self._faults.append(Fault(self._lead, "reasoning-without-successor"))
+    def close(self, runs: list[int], last: int) -> Pairing:
+        if self.lead is not None:
+            self._faults.append(Fault(self.lead, "reasoning-without-successor"))
         waits: set[int] = set()
-        for index, run in (*self._waiting.values(), *(call for calls in self._again.values() for call in calls)):
-            if run == self._run and index > self._opener:
+        for index, run in (*self.waiting.values(), *(call for calls in self.again.values() for call in calls)):
+            if run == last and index > self._opener:
                 waits.add(index)
             else:
                 self._faults.append(Fault(index, "call-without-result"))
         return Pairing(
-            links=tuple(self._links),
-            runs=tuple(self._runs),
+            calls=self._calls,
+            runs=runs,
             open=frozenset(waits),
             faults=tuple(sorted(self._faults, key=_place)),
         )

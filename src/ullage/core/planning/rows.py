@@ -75,7 +75,7 @@ def make_rows(choices: Sequence[Choice], scale: Scale) -> tuple[Row, ...]:
     rows: list[tuple[int, Row]] = []
     for choice in choices:
         part = choice.part
-        if part.current and (whole or part.kind == "current"):
+        if part.current and (whole or (part.kind == "current" and choice.selected)):
             current.append(part)
         else:
             score = scale.score(part.kind, part.last)

@@ -25,12 +25,9 @@ def find_faults(facts: Sequence[SliceFacts], kept: Sequence[int], *, whole: Pair
     """
     whole = whole or pair(facts)
     left = pair(facts, kept)
-    runs: dict[int, set[int]] = {}
-    for answer, call in whole.links:
-        runs.setdefault(answer, set()).add(whole.runs[call])
     strayed = [
         Fault(answer, "result-of-another-call")
-        for answer, call in left.links
-        if whole.runs[call] not in runs.get(answer, ())
+        for answer, calls in left.calls.items()
+        if not {whole.runs[call] for call in calls} <= {whole.runs[call] for call in whole.calls[answer]}
     ]
     return (*left.faults, *strayed)
