@@ -73,6 +73,7 @@ def test_a_whole_file_is_taken_over() -> None:
         "planning.max_pinned_tokens": 16_000,
         "planning.max_retrieved_history_tokens": 40_000,
         "planning.max_project_tokens": 40_000,
+        "artifacts.excerpt_chars": 4_000,
         "store.scope": "user",
     }
     assert file.overrides == {

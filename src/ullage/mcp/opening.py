@@ -6,14 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ullage.core.errors import StoreError
-from ullage.core.evidence.artifacts import ArtifactCaps
-from ullage.core.evidence.memory import MemoryLimits
 from ullage.core.evidence.mutations import Kept
-from ullage.core.evidence.pins import PinLimits
 from ullage.core.privacy import PrivacySettings, find_destination
 from ullage.core.privacy.judging import judge_text
 from ullage.core.tokens import get_estimator
 from ullage.engine.trimming import open_artifacts
+from ullage.settings.keeping import make_artifact_caps, make_memory_limits, make_pin_limits
 from ullage.stores import open_reader, open_to_keep, root_finder
 from ullage.stores.keeping import Keeper
 
@@ -40,7 +38,7 @@ _NAME = "mcp"
 def open_tools(settings: Settings, *, data_dir: Path, home: Path, folder: Path, clock_ms: Callable[[], int]) -> Tools:
     """The tools of the project in `folder`. Files and database are opened when a tool is called; `clock_ms` is wall time."""
     root = root_finder("project")(str(folder))
-    caps = ArtifactCaps(inline_chars=settings.artifacts.inline_chars, excerpt_chars=settings.artifacts.excerpt_chars)
+    caps = make_artifact_caps(settings)
     names = {str(folder)} if root is None else {str(folder), root}
     project = Project(root=root, folders=tuple(sorted(names)), home=home, caps=caps)
     records = _Records(settings.store.url, data_dir)
@@ -65,8 +63,8 @@ def open_tools(settings: Settings, *, data_dir: Path, home: Path, folder: Path, 
                 keep_days=settings.store.keep_days,
                 scope=settings.store.scope,
             ),
-            pin_limits=PinLimits(chars=settings.memory.pin_chars, tokens=settings.planning.max_pinned_tokens),
-            memory_limits=MemoryLimits(chars=settings.memory.claim_chars),
+            pin_limits=make_pin_limits(settings),
+            memory_limits=make_memory_limits(settings),
             count=get_estimator(settings.calibration.estimator).text,
             clock_ms=clock_ms,
             clear=clear,

@@ -34,6 +34,8 @@ ORDERS = (
     Order(("planning.minimum_output_reserve", "planning.preferred_output_reserve")),
     Order(("calibration.lower_bound", "calibration.upper_bound"), strictly=True),
     Order(("calibration.minimum_samples", "calibration.window")),
+    Order(("artifacts.search_bytes", "artifacts.object_bytes")),
+    Order(("artifacts.excerpt_chars", "artifacts.inline_chars")),
 )
 
 

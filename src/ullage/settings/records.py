@@ -175,6 +175,12 @@ class ArtifactSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     excerpt_chars: Annotated[
         int, Meta(ge=0, le=10_000_000, description="Most characters of the result that its reference quotes.")
     ] = 6_000
+    adaptive: Annotated[
+        bool, Meta(description="Let references share what room a request has left; their bytes then change with it.")
+    ] = False
+    object_bytes: Annotated[Bytes, Meta(description="A larger result is never trimmed.")] = 100_000_000
+    search_bytes: Annotated[Bytes, Meta(description="A larger artifact is neither searched nor read.")] = 50_000_000
+    matches: Annotated[int, Meta(ge=1, le=100, description="Most matches that a search in an artifact shows.")] = 12
 
 
 class MemorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
