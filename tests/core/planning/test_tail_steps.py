@@ -261,3 +261,9 @@ def test_a_limit_of_next_to_nothing_keeps_the_current_turn(limit: int, rescue: b
 def test_an_empty_request_has_an_empty_tail() -> None:
     choice = Talk().ask()
     assert (choice.first, choice.tokens, choice.reason) == (0, 0, "first-request")
+
+
+def test_a_start_that_leaves_nothing_out_is_no_move() -> None:
+    talk = Talk().say(system(0), user(100)).exchanges(12)
+    talk.ask()
+    assert talk.ask(after_ms=TTL_MS + 1).first == 0

@@ -104,7 +104,7 @@ class _Stepping:
         if self._warm and not self._new_turn:
             return None
         start = self._deep()
-        if start <= self._at_or_zero:
+        if not self._shortens(start, size):
             return None
         self._other = start
         if self._warm and not self._is_cheaper(start, size):
@@ -118,7 +118,7 @@ class _Stepping:
     def _end_of_patience(self, size: int) -> _Move | None:
         """Shortens the tail to what would be kept without a cache, once holding more has cost as much as that, and more."""
         start = self._cuts.walk(self._limit)
-        if start <= self._at_or_zero:
+        if not self._shortens(start, size):
             return None
         self._other = start if self._other is None else self._other
         prices, kept = self._context.prices, self._cuts.kept(start)
@@ -171,9 +171,8 @@ class _Stepping:
             return 0
         return max(0, size - sum(self._given.tokens[self._memory.count :]))
 
-    @property
-    def _at_or_zero(self) -> int:
-        return self._at or 0
+    def _shortens(self, start: int, size: int) -> bool:
+        return self._at is not None and start > self._at and self._cuts.kept(start) < size
 
     def close(self, move: _Move) -> tuple[TailChoice, TailMemory]:
         start = move.start
