@@ -5,6 +5,7 @@ For operations a fault of ours sends the client's own request; where privacy is 
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from .reading import Reader
 
 _PARENTS = 2_000
+_PROJECTS = 1_000
 _UNREADABLE = RequestError(
     "the request cannot be read, so no plan can be made of it",
     code="unreadable_request",
@@ -66,6 +68,8 @@ class Departing:
             trimmer=_make_trimmer(store, settings, data_dir) if data_dir is not None else None,
             guard=self._guard,
         )
+        # Links followed as those do who pin for a project; the disk is asked once.
+        self._find_project = functools.lru_cache(_PROJECTS)(root_finder("project"))
         # What was sent in each managed session, which is not what the client sends.
         self._sent = Genealogy()
         # Sessions that branched off from another one: what is kept for that goes along.
@@ -187,7 +191,7 @@ class Departing:
         while parent is not None and parent not in ancestors:
             ancestors.append(parent)
             parent = self._parents.get(parent)
-        return Asker(session=session, project=observation.project, ancestors=tuple(ancestors))
+        return Asker(session=session, project=self._find_project(observation.project), ancestors=tuple(ancestors))
 
     def _destination(self, exchange: Exchange) -> Destination | None:
         if self._guard is None:
@@ -242,8 +246,9 @@ def _make_trimmer(store: Store, settings: Settings, data_dir: Path) -> Trimmer |
         store,
         data_dir=data_dir,
         find_root=root_finder(settings.store.scope),
-        caps=ArtifactCaps(inline_chars=settings.artifacts.inline_chars, excerpt_chars=settings.artifacts.excerpt_chars),
+        caps=make_artifact_caps(settings),
         redact=_redacted,
+        adaptive=settings.artifacts.adaptive,
     )
 
 

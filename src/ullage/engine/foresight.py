@@ -17,7 +17,7 @@ from .switches import Switch, Switches
 
 if TYPE_CHECKING:
     from ullage.core.accounting import Meter
-    from ullage.core.calibration import Pair
+    from ullage.core.calibration import Pair, Refusal
     from ullage.core.content import Answer, Usage
     from ullage.core.planning import Anchored, Policy
     from ullage.core.profiles import ModelProfile
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 # Answers remembered, so that one that comes again makes no second sample.
 _ANSWERS = 10_000
+
+_AnswerKey = tuple[str, str, int, int | None]
+"""Target, id, prompt and output of an answer. The id alone would not do: Ollama draws it from 999 numbers."""
 
 
 class Sight(Struct, frozen=True, kw_only=True):
@@ -46,7 +49,7 @@ class Foresight:
         self.switches = Switches()
         self._knowledge = knowledge
         self._policy = policy
-        self._counted: TwoGenerations[str, bool] = TwoGenerations(_ANSWERS)
+        self._counted: TwoGenerations[_AnswerKey, bool] = TwoGenerations(_ANSWERS)
 
     def active_meter(self, meter: Meter) -> Meter:
         """What limits are drawn in, as the profile says: the account's own meter under `growth-v1`."""
@@ -95,26 +98,40 @@ class Foresight:
             switch=self._switch(observation, profile.key),
         )
 
+    def refuse(self, observation: Observation, answer: Answer | None, *, outcome: str) -> Refusal | None:
+        """Why a call that is over can teach nothing; `None` if it can."""
+        sight = observation.sight
+        if sight is None:
+            return "no_estimate"
+        return refuse(
+            outcome=outcome,
+            stop_reason=answer.stop_reason if answer is not None else None,
+            usage=answer.usage if answer is not None else None,
+            estimated=sight.estimated,
+            helper=observation.caller.kind not in CONVERSATION,
+            counted=self._was_counted(sight, answer),
+            window=sight.awareness.profile.context_window,
+        )
+
     def settle(
-        self, observation: Observation, exchange: Exchange, answer: Answer | None, *, outcome: str, pair: Pair | None
+        self,
+        observation: Observation,
+        exchange: Exchange,
+        answer: Answer | None,
+        *,
+        refused: Refusal | None,
+        pair: Pair | None,
     ) -> dict[str, Any] | None:
-        """Learns from a call that is over; what its record says of that. `pair` is what the call proves about growth."""
+        """Learns from a call that is over, unless it was `refused`; what its record says of that. `pair` is what the call proves
+        about growth."""
         sight, meter = observation.sight, observation.meter
         if sight is None or meter is None:
             return None
-        usage = answer.usage if answer is not None else None
-        refused = refuse(
-            outcome=outcome,
-            stop_reason=answer.stop_reason if answer is not None else None,
-            usage=usage,
-            estimated=sight.estimated,
-            helper=observation.caller.kind not in CONVERSATION,
-            counted=self._was_counted(answer),
-            window=sight.awareness.profile.context_window,
-        )
         if refused is not None:
             return {"refused": refused}
+        usage = answer.usage if answer is not None else None
         assert usage is not None and usage.prompt, "else it would have been refused"
+        self._note_counted(sight, answer)
         weighed = observation.weights.total if observation.weights is not None else 0
         estimates = {meter.estimator: weighed, sight.estimator: sight.estimated}
         for estimator, tokens in estimates.items():
@@ -138,12 +155,22 @@ class Foresight:
             return None
         return self.switches.note(observation.session, target)
 
-    def _was_counted(self, answer: Answer | None) -> bool:
-        if answer is None or answer.response_id is None:
-            return False
-        known = self._counted.find(answer.response_id) is not None
-        self._counted.keep(answer.response_id, True)
-        return known
+    def _was_counted(self, sight: Sight, answer: Answer | None) -> bool:
+        key = _answer_key(sight, answer)
+        return key is not None and self._counted.find(key) is not None
+
+    def _note_counted(self, sight: Sight, answer: Answer | None) -> None:
+        key = _answer_key(sight, answer)
+        if key is not None:
+            self._counted.keep(key, True)
+
+
+def _answer_key(sight: Sight, answer: Answer | None) -> _AnswerKey | None:
+    """What tells an answer from all others; `None` where it has no id or nothing to count."""
+    usage = answer.usage if answer is not None else None
+    if answer is None or not answer.response_id or usage is None or usage.prompt is None:
+        return None
+    return sight.awareness.profile.key, answer.response_id, usage.prompt, usage.output
 
 
 def report_sight(sight: Sight) -> dict[str, Any]:

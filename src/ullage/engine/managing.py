@@ -191,7 +191,9 @@ class Managing:
     def _offer_trims(self, work: _Work, excluded: frozenset[Place]) -> Offered:
         if self._trimmer is None:
             return Offered()
-        return self._trimmer.offer(work.conversation, work.facts.facts, work.meter, excluded=excluded)
+        return self._trimmer.offer(
+            work.conversation, work.facts, work.meter, input_tokens=work.budget.active, excluded=excluded
+        )
 
     def _keep_artifacts(self, work: _Work, trims: Offered, made: Plan) -> frozenset[Place]:
         if self._trimmer is None or not made.replaced:

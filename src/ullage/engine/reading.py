@@ -129,12 +129,12 @@ class Reader:
 
     def _settle(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> Learned:
         """Learns from a whole answer; one that failed or was cut proves nothing (accounting specification, section 8)."""
-        outcome = outcome_of(observation, exchange, answer)
+        refused = self._foresight.refuse(observation, answer, outcome=outcome_of(observation, exchange, answer))
         pair = None
-        if observation.outlook is not None and answer is not None and outcome == "ok":
+        if observation.outlook is not None and answer is not None and refused is None:
             pair = self._anchoring.settle(observation.session, observation.outlook, answer.usage)
         cache, missed = self._settle_cache(observation, exchange, answer)
-        sample = self._foresight.settle(observation, exchange, answer, outcome=outcome, pair=pair)
+        sample = self._foresight.settle(observation, exchange, answer, refused=refused, pair=pair)
         return Learned(
             sample=sample, cache=cache, missed=missed, targets=self._foresight.switches.targets(observation.session)
         )

@@ -11,7 +11,7 @@ import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.core.errors import StoreError
-from ullage.core.evidence.artifacts import to_bytes
+from ullage.core.evidence.artifacts import CHARS_PER_TOKEN, FRAME_CHARS, adapt_caps, to_bytes
 from ullage.core.evidence.offers import find_calls, find_offers, may_offer
 from ullage.core.planning.assembling import Reference
 from ullage.core.planning.request import Trim
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ullage.core.evidence.artifacts import ArtifactCaps
     from ullage.core.evidence.offers import Offer
     from ullage.core.evidence.outputs import Redact
+    from ullage.core.planning.assembling import RequestFacts
     from ullage.core.planning.facts import SliceFacts
     from ullage.core.planning.records import Replacement
     from ullage.core.wire import Conversation, Slice
@@ -72,7 +73,8 @@ class Owner(NamedTuple):
 
 class Trimmer:
     """Makes references and keeps what they stand for, below `data_dir`. `find_root` says to which project's folder a path belongs
-    (`stores.root_finder`), `redact` clears what is quoted. Used by one thread only."""
+    (`stores.root_finder`), `redact` clears what is quoted. `adaptive` lets the references of a request share what room it has left.
+    Used by one thread only."""
 
     def __init__(
         self,
@@ -82,33 +84,35 @@ class Trimmer:
         find_root: Callable[[str | None], str | None],
         caps: ArtifactCaps,
         redact: Redact,
+        adaptive: bool = False,
     ) -> None:
         self._store = store
         self._data_dir = data_dir
         self._find_root = functools.lru_cache(_PROJECTS)(find_root)
         self._caps = caps
         self._redact = redact
+        self._adaptive = adaptive
         self._known: TwoGenerations[tuple[int, str, ArtifactCaps], tuple[Weighed, ...]] = TwoGenerations(_OFFERS)
         self._kept: TwoGenerations[tuple[Owner, str], int] = TwoGenerations(_KEPT)
 
     def offer(
         self,
         conversation: Conversation,
-        facts: Sequence[SliceFacts],
+        facts: RequestFacts,
         meter: Meter,
         *,
-        caps: ArtifactCaps | None = None,
+        input_tokens: int,
         excluded: Iterable[Place] = (),
     ) -> Offered:
-        """A reference for every large tool result, but for those in `excluded`. `caps` are other limits for this request.
+        """A reference for every large tool result, but for those in `excluded`; `input_tokens` may be sent in all.
 
         A result that was seen before costs a look-up.
         """
-        caps = caps or self._caps
+        caps = _share(self._caps, facts, input_tokens) if self._adaptive else self._caps
         weighed: dict[Place, Weighed] = {}
         for index, piece in enumerate(conversation.messages):
-            if facts[index].results and may_offer(piece, caps):
-                for one in self._find(conversation, facts, index, meter, caps):
+            if facts.facts[index].results and may_offer(piece, caps):
+                for one in self._find(conversation, facts.facts, index, meter, caps):
                     weighed[index, one.offer.ordinal] = one
         for place in excluded:
             weighed.pop(place, None)
@@ -175,6 +179,16 @@ class Trimmer:
 def open_artifacts(data_dir: Path, root: str | None) -> ArtifactFiles:
     """The artifacts of a project, or of the user."""
     return ArtifactFiles(artifact_folder(data_dir, project_digest(root) if root is not None else None))
+
+
+def _share(caps: ArtifactCaps, facts: RequestFacts, input_tokens: int) -> ArtifactCaps:
+    """The caps for a request: what it has left beside its other messages, shared among the results that could be shorter."""
+    results = [result for message in facts.facts for result in message.results if result.text_chars > FRAME_CHARS]
+    of_results = sum(result.text_chars // CHARS_PER_TOKEN for result in results)
+    others = max(0, sum(facts.tokens) - of_results)
+    return adapt_caps(
+        caps, input_tokens=input_tokens, occupied_tokens=facts.fixed_tokens + others, candidates=len(results)
+    )
 
 
 def _weigh(offer: Offer, texts: Sequence[str | None], meter: Meter) -> Weighed | None:
