@@ -15,13 +15,13 @@ from ullage.core.errors import PrivacyError, RequestError
 from ullage.core.wire import Conversation, parse_request
 from ullage.core.wire.edits import apply
 
-from .classes import Classification, highest
+from .classes import CLASSES, Classification, highest
 from .cleared import Cleared
 from .destination import find_destination
 from .judging import judge_text, may_leave
 from .report import PrivacyReport
 from .rest import cut_rest, sanitize_rest
-from .sanitizing import Outcome, passes, sanitize_slice
+from .sanitizing import CLEAN, Outcome, passes, sanitize_slice
 from .secrets import secret_anchors
 
 if TYPE_CHECKING:
@@ -138,7 +138,8 @@ class _Memory:
 
     def __init__(self, destination: Destination) -> None:
         self._destination = destination
-        self._outcomes: dict[tuple[int, Classification], Outcome] = {}
+        self._clean = CLEAN[destination.base]
+        self._outcomes: dict[int, Outcome] = {}
         self._edited_bytes = 0
         self._rests: dict[bytes, Rested] = {}
         self._edited: dict[tuple[str, int], Conversation] = {}
@@ -156,42 +157,46 @@ class _Memory:
         pieces = (*conversation.system, *conversation.tools, *conversation.messages)
         outcomes = [
             *system,
-            *(self._outcome(piece, conversation) for piece in conversation.tools),
-            *(self._outcome(piece, conversation) for piece in conversation.messages),
+            *self._read(conversation.tools, conversation),
+            *self._read(conversation.messages, conversation),
+        ]
+        notable = [
+            (piece, outcome) for piece, outcome in zip(pieces, outcomes, strict=True) if outcome is not self._clean
         ]
         rest, edits = self._rest(conversation)
         edits += [
             (piece.start, piece.start + len(piece.raw), outcome.raw)
-            for piece, outcome in zip(pieces, outcomes, strict=True)
+            for piece, outcome in notable
             if outcome.raw is not None
         ]
         return Prepared(
             conversation=self._apply(conversation, edits) if edits else conversation,
-            report=self._report(outcomes, rest),
+            report=self._report(len(outcomes), [outcome for _, outcome in notable], rest),
         )
 
     def _system(self, conversation: Conversation) -> list[Outcome]:
         """The blocks of a system prompt are read one after the other, so unclear markers in one raise the floor of all."""
-        outcomes = [self._outcome(piece, conversation) for piece in conversation.system]
+        outcomes = self._read(conversation.system, conversation)
         floor = highest(*(outcome.floor for outcome in outcomes if outcome.floor is not None))
         if floor == "normal" or len(outcomes) < 2:
             return outcomes
-        return [self._outcome(piece, conversation, floor) for piece in conversation.system]
+        return [
+            sanitize_slice(piece.raw, conversation.dialect, piece.kind, self._destination, floor=floor)
+            for piece in conversation.system
+        ]
 
-    def _outcome(self, piece: Slice, conversation: Conversation, floor: Classification = "normal") -> Outcome:
-        key = (piece.hash, floor)
-        known = self._outcomes.get(key)
-        if known is None:
-            known = sanitize_slice(piece.raw, conversation.dialect, piece.kind, self._destination, floor=floor)
-            self._keep(key, known)
-        return known
+    def _read(self, pieces: Sequence[Slice], conversation: Conversation) -> list[Outcome]:
+        known = self._outcomes
+        return [known.get(piece.hash) or self._outcome(piece, conversation) for piece in pieces]
 
-    def _keep(self, key: tuple[int, Classification], outcome: Outcome) -> None:
+    def _outcome(self, piece: Slice, conversation: Conversation) -> Outcome:
+        outcome = sanitize_slice(piece.raw, conversation.dialect, piece.kind, self._destination)
         self._edited_bytes += len(outcome.raw or b"")
         if len(self._outcomes) >= _OUTCOMES or self._edited_bytes > _EDITED_BYTES:
             self._outcomes.clear()
             self._edited_bytes = len(outcome.raw or b"")
-        self._outcomes[key] = outcome
+        self._outcomes[piece.hash] = outcome
+        return outcome
 
     def _rest(self, conversation: Conversation) -> tuple[Outcome, list[Edit]]:
         rest = cut_rest(conversation)
@@ -225,11 +230,12 @@ class _Memory:
             del self._edited[next(iter(self._edited))]
         return edited
 
-    def _report(self, outcomes: Sequence[Outcome], rest: Outcome) -> PrivacyReport:
-        counts = Counter(outcome.classification for outcome in outcomes)
+    def _report(self, slices: int, notable: Sequence[Outcome], rest: Outcome) -> PrivacyReport:
+        counts = Counter(outcome.classification for outcome in notable)
+        counts[self._clean.classification] += slices - len(notable)
         return PrivacyReport(
             destination=self._destination,
-            selected_classifications=dict(sorted(counts.items())),
-            blocked_blocks=rest.blocked + sum(outcome.blocked for outcome in outcomes),
-            secret_redactions=rest.secrets + sum(outcome.secrets for outcome in outcomes),
+            selected_classifications={one: counts[one] for one in CLASSES if counts[one]},
+            blocked_blocks=rest.blocked + sum(outcome.blocked for outcome in notable),
+            secret_redactions=rest.secrets + sum(outcome.secrets for outcome in notable),
         )

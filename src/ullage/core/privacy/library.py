@@ -73,7 +73,7 @@ PLUGINS = (
             "gloas-",
         ),
     ),
-    Plugin("jwt", "JwtTokenDetector", ("eyj",), rb"eyJ[\w=-]{1,8192}+\."),
+    Plugin("jwt", "JwtTokenDetector", ("eyj",), rb"eyJ[\w=-]"),
     Plugin("mailchimp", "MailchimpDetector", ("-us",), rb"-us[0-9]"),
     Plugin("npm", "NpmDetector", ("_authtoken",)),
     Plugin("openai", "OpenAIDetector", ("t3blbkfj",)),

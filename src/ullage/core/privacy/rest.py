@@ -13,7 +13,7 @@ from ullage.core.wire.jsontext import BOM
 from ullage.core.wire.texts import FLAT, Place, find_edits
 
 from .placeholders import withheld
-from .sanitizing import Outcome, TextEditor, holds_nothing, passes
+from .sanitizing import CLEAN, Outcome, TextEditor, holds_nothing, passes
 
 if TYPE_CHECKING:
     from ullage.core.wire import Conversation, Slice
@@ -64,7 +64,7 @@ def sanitize_rest(raw: bytes, destination: Destination) -> tuple[Outcome, tuple[
     """
     blocked = not destination.allows(destination.base)
     if not blocked and holds_nothing(raw, destination):
-        return Outcome(classification=destination.base), ()
+        return CLEAN[destination.base], ()
     for place in (Place(), FLAT):
         editor = _OptionsEditor(destination) if blocked else TextEditor(destination, destination.base, "openai-chat")
         edits = find_edits(raw, editor, place)

@@ -11,7 +11,7 @@ from ullage.core.errors import PrivacyError
 from ullage.core.wire.texts import FLAT, Editor, Place, Value, rewrite
 
 from .blanking import blank, thinking_block
-from .classes import Classification, highest
+from .classes import CLASSES, Classification, highest
 from .judging import is_clean, judge_text, may_leave
 from .scanning import find_suspects
 
@@ -35,6 +35,10 @@ class Outcome(Struct, frozen=True, kw_only=True):
     secrets: int = 0
 
 
+CLEAN: dict[Classification, Outcome] = {one: Outcome(classification=one) for one in CLASSES}
+"""What becomes of a slice with nothing in it that has to be changed, by its class; nearly all are this."""
+
+
 def sanitize_slice(
     raw: bytes, dialect: Dialect, kind: SliceKind, destination: Destination, *, floor: Classification = "normal"
 ) -> Outcome:
@@ -48,7 +52,7 @@ def sanitize_slice(
     if not destination.allows(base):
         return _blanked(raw, dialect, kind, destination, base, None)
     if holds_nothing(raw, destination):
-        return Outcome(classification=base)
+        return CLEAN[base]
     editor, edited = _edit(raw, dialect, destination, base, Place())
     if editor.floor is None and not passes(edited, destination):
         editor, edited = _edit(raw, dialect, destination, base, FLAT)
