@@ -56,7 +56,8 @@ async def test_what_is_expected_live_is_what_is_expected_from_the_record(tmp_pat
 
 async def test_calibration_settings_reach_the_gateway(tmp_path: Path) -> None:
     session = read_session(growing(tmp_path / "s.jsonl", calls=5))
-    [*_, last] = await replay(session, calibration={"estimator": "o200k-base-v1", "minimum_samples": 4})
+    settings = {"method": "ratio-v1", "estimator": "o200k-base-v1", "minimum_samples": 4}
+    [*_, last] = await replay(session, calibration=settings)
     assert last.record.sample is not None and last.record.awareness is not None
     assert last.record.sample["estimator"] == "o200k-base-v1"
     assert last.record.awareness["calibration"]["minimum_samples"] == 4
