@@ -120,6 +120,43 @@ def test_an_answer_that_comes_again_is_counted_once() -> None:
     assert again.sample == {"refused": "duplicate"}
 
 
+def test_an_id_that_a_server_gives_again_is_no_answer_that_comes_again() -> None:
+    """Ollama draws the ids of its answers from 999 numbers."""
+    with Bench(sections=BY_RATIO) as bench:
+        first = bench.ask(chat(), answer(640, response="chatcmpl-7"))
+        other = bench.ask(chat("word " * 800), answer(1_280, response="chatcmpl-7"))
+        elsewhere = bench.ask(chat(model="other"), answer(640, response="chatcmpl-7"))
+    assert [call.sample["accepted"] for call in (first, other, elsewhere) if call.sample] == [True, True, True]
+
+
+def test_an_answer_that_was_cut_may_come_again_whole() -> None:
+    with Bench(sections=BY_RATIO) as bench:
+        cut = bench.ask(chat(), answer(640, response="r-1"), how="cut")
+        whole = bench.ask(chat(), answer(640, response="r-1"))
+        assert [sample.id for sample in samples(bench)] == [whole.id]
+    assert cut.sample == {"refused": "cut"}
+
+
+@pytest.mark.parametrize(
+    ("second", "reason"),
+    [
+        (answer(128_001), "sentinel"),
+        (answer(4_000, response="r-1"), "duplicate"),
+        (answer(4_150, finish="error"), "error"),
+    ],
+)
+def test_limits_do_not_follow_a_usage_that_was_refused(second: dict[str, Any], reason: str) -> None:
+    """R43: a sentinel is no measurement, so nothing is anchored on it."""
+    with Bench(sections=WINDOW) as bench:
+        bench.ask(turns(1, "s"), answer(4_000, response="r-1"))
+        refused = bench.ask(turns(2, "s"), second)
+        after = bench.ask(turns(3, "s"), answer(4_300))
+    assert refused.sample == {"refused": reason}
+    assert refused.awareness is not None and after.awareness is not None
+    assert after.awareness["budget"] == refused.awareness["budget"]
+    assert after.awareness["calibration"]["pairs"] == 0
+
+
 def test_a_request_tried_again_after_an_error_makes_one_sample() -> None:
     with Bench(sections=BY_RATIO) as bench:
         failed = bench.ask(chat(), {"error": {"type": "overloaded", "message": "later"}}, status=529)
