@@ -77,10 +77,17 @@ def _anthropic(message: Body) -> Entry:
         role=message["role"],
         calls=tuple(block["id"] for block in blocks if block["type"] == "tool_use"),
         results=tuple(block["tool_use_id"] for block in blocks if block["type"] == "tool_result"),
-        text="\n".join(block.get("text") or "" for block in blocks),
+        text="\n".join(map(_text, blocks)),
         thinks=any(block["type"] in ("thinking", "redacted_thinking") for block in blocks),
         system=message["role"] == "system",
     )
+
+
+def _text(block: Body) -> str:
+    content = block.get("content")
+    if isinstance(content, list):
+        return "\n".join(map(_text, content))
+    return content or block.get("text") or ""
 
 
 def _gemini(message: Body) -> Entry:
