@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ullage.core.accounting import Meter, make_meter
-from ullage.core.evidence.artifacts import ArtifactCaps, make_artifact
+from ullage.core.evidence.artifacts import ArtifactCaps, adapt_caps, make_artifact, reference_text
 from ullage.core.planning.assembling import limit_budget, make_input, read_facts, render_plan
-from ullage.core.planning.facts import SliceFacts
 from ullage.core.planning.plan import plan
 from ullage.core.planning.records import Replacement
 from ullage.core.planning.request import Caps
@@ -54,8 +52,8 @@ def trimmer(store: MemoryStore, tmp_path: Path) -> Trimmer:
     return Trimmer(store, data_dir=tmp_path, find_root=lambda path: path, caps=ArtifactCaps(), redact=str)
 
 
-def facts_of(sent: Conversation, meter: Meter) -> Sequence[SliceFacts]:
-    return read_facts(sent, meter).facts
+def offer(trimmer: Trimmer, sent: Conversation, meter: Meter, **named: Any) -> Offered:
+    return trimmer.offer(sent, read_facts(sent, meter), meter, **{"input_tokens": 100_000, **named})
 
 
 def taken(offered: Offered) -> list[Replacement]:
@@ -73,7 +71,7 @@ def test_large_results_are_offered_with_what_they_weigh_and_the_tools_they_are_o
     trimmer: Trimmer, meter: Meter
 ) -> None:
     sent = conversation("short", LONG, LONG)
-    first, second = trimmer.offer(sent, facts_of(sent, meter), meter).references
+    first, second = offer(trimmer, sent, meter).references
     assert (first.trim.index, first.trim.ordinal, first.trim.call_id) == (4, 0, "c1")
     assert first.trim.tokens_before == -(-len(LONG) // 4)
     assert first.trim.tokens_after == -(-len(first.text) // 4)
@@ -92,7 +90,7 @@ def test_a_call_id_that_is_used_again_names_the_latest_tool_before_the_result(tr
         block = {"type": "tool_result", "tool_use_id": "x:0", "content": f"{name} {LONG}"}
         messages.append({"role": "user", "content": [block]})
     sent = parse_request(json.dumps({"model": "m", "messages": messages}).encode(), "anthropic")
-    texts = [reference.text for reference in trimmer.offer(sent, facts_of(sent, meter), meter).references]
+    texts = [reference.text for reference in offer(trimmer, sent, meter).references]
     assert ['tool: "old"' in texts[0], 'tool: "new"' in texts[1]] == [True, True]
 
 
@@ -101,9 +99,9 @@ def test_the_same_result_has_the_same_bytes_in_every_request_and_process(
 ) -> None:
     other = Trimmer(store, data_dir=tmp_path, find_root=lambda path: path, caps=ArtifactCaps(), redact=str)
     one, two = conversation(LONG), conversation(LONG, LONG, tail="Something else?")
-    (first,) = trimmer.offer(one, facts_of(one, meter), meter).references
+    (first,) = offer(trimmer, one, meter).references
     for maker in (trimmer, other):
-        again = maker.offer(two, facts_of(two, meter), meter).references
+        again = offer(maker, two, meter).references
         assert again[0].text == first.text
         assert again[0].trim == first.trim
 
@@ -112,26 +110,42 @@ def test_a_result_that_was_seen_is_not_read_again(
     trimmer: Trimmer, meter: Meter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = conversation(LONG)
-    facts = facts_of(sent, meter)
-    offered = trimmer.offer(sent, facts, meter)
+    offered = offer(trimmer, sent, meter)
     monkeypatch.setattr("ullage.engine.trimming.find_offers", None)
-    assert trimmer.offer(sent, facts, meter) == offered
+    assert offer(trimmer, sent, meter) == offered
 
 
-def test_other_caps_and_another_meter_are_another_offer(trimmer: Trimmer, meter: Meter) -> None:
+def test_another_meter_weighs_the_same_bytes_otherwise(trimmer: Trimmer, meter: Meter) -> None:
     sent = conversation(LONG)
-    facts = facts_of(sent, meter)
-    small = trimmer.offer(sent, facts, meter, caps=ArtifactCaps(inline_chars=2_000)).references[0]
-    assert len(small.text) <= 2_000
     wire = make_meter(dialect="anthropic", provider="anthropic", model="m", client=None, estimator="wire-v1")
-    assert trimmer.offer(sent, facts, wire).references[0].trim != trimmer.offer(sent, facts, meter).references[0].trim
+    (one,), (other,) = (offer(trimmer, sent, by).references for by in (meter, wire))
+    assert one.text == other.text
+    assert one.trim.tokens_before != other.trim.tokens_before
+
+
+def test_an_adaptive_budget_shares_what_room_a_request_has(store: MemoryStore, tmp_path: Path, meter: Meter) -> None:
+    """Planner specification, section 20.5: here 8,000 characters for each of three."""
+    trimmer = Trimmer(
+        store, data_dir=tmp_path, find_root=lambda path: path, caps=ArtifactCaps(), redact=str, adaptive=True
+    )
+    sent = conversation(*("x" * 40_000 for _ in range(3)))
+    facts = read_facts(sent, meter)
+    others = facts.fixed_tokens + sum(facts.tokens) - 30_000
+    for room, longest in ((8_000, 8_000), (100, 1_600), (-5_000, 1_600), (100_000, 12_000)):
+        offered = offer(trimmer, sent, meter, input_tokens=others + room)
+        assert len(offered.references) == 3
+        assert {len(reference.text) for reference in offered.references} == {
+            len(reference_text(make_artifact("x" * 40_000, call_id="c0", tool="read"), "x" * 40_000, caps))
+            for caps in [adapt_caps(ArtifactCaps(), input_tokens=room, occupied_tokens=0, candidates=3)]
+            if caps.inline_chars == longest
+        }
 
 
 def test_what_a_plan_takes_is_kept_and_noted(
     trimmer: Trimmer, meter: Meter, store: MemoryStore, tmp_path: Path
 ) -> None:
     sent = conversation(LONG)
-    offered = trimmer.offer(sent, facts_of(sent, meter), meter)
+    offered = offer(trimmer, sent, meter)
     assert trimmer.keep(offered, sent, taken(offered), OWNER, NOW_MS) == frozenset()
     artifact = make_artifact(LONG, call_id="c0")
     assert open_artifacts(tmp_path, "/code/a").read(artifact.sha256, most_bytes=10**6) == LONG.encode()
@@ -157,14 +171,14 @@ def test_nothing_is_kept_of_what_no_plan_takes(
     trimmer: Trimmer, meter: Meter, store: MemoryStore, tmp_path: Path
 ) -> None:
     sent = conversation(LONG)
-    trimmer.offer(sent, facts_of(sent, meter), meter)
+    offer(trimmer, sent, meter)
     assert not (tmp_path / "artifacts").exists()
     assert store.artifacts() == []
 
 
 def test_its_use_is_noted_again_now_and_then(trimmer: Trimmer, meter: Meter, store: MemoryStore) -> None:
     sent = conversation(LONG)
-    offered = trimmer.offer(sent, facts_of(sent, meter), meter)
+    offered = offer(trimmer, sent, meter)
     used = []
     for later in (0, KEEP_AGAIN_MS - 1, KEEP_AGAIN_MS):
         trimmer.keep(offered, sent, taken(offered), OWNER, NOW_MS + later)
@@ -176,7 +190,7 @@ def test_another_session_or_project_keeps_its_own(
     trimmer: Trimmer, meter: Meter, store: MemoryStore, tmp_path: Path
 ) -> None:
     sent = conversation(LONG)
-    offered = trimmer.offer(sent, facts_of(sent, meter), meter)
+    offered = offer(trimmer, sent, meter)
     for owner in (OWNER, Owner("s2", "/code/a"), Owner("s3", "/code/b"), Owner("s4", None)):
         assert trimmer.keep(offered, sent, taken(offered), owner, NOW_MS) == frozenset()
     assert {(record.session, record.project) for record in store.artifacts()} == {
@@ -190,20 +204,19 @@ def test_what_cannot_be_kept_is_sent_as_it_is(
 ) -> None:
     (tmp_path / "artifacts").write_text("in the way")
     sent = conversation(LONG, LONG + "other")
-    facts = facts_of(sent, meter)
-    offered = trimmer.offer(sent, facts, meter)
+    offered = offer(trimmer, sent, meter)
     failed = trimmer.keep(offered, sent, taken(offered), OWNER, NOW_MS)
     assert failed == {(2, 0), (4, 0)}
     assert store.artifacts() == []
     assert "sent in full" in caplog.text
-    assert trimmer.offer(sent, facts, meter, excluded=failed).references == ()
+    assert offer(trimmer, sent, meter, excluded=failed).references == ()
 
 
 def test_a_plan_under_pressure_takes_references_and_the_request_stays_valid(trimmer: Trimmer, meter: Meter) -> None:
     """From the offer to the bytes: only the text of the result changes, and the request fits."""
     sent = conversation(LONG, "short", LONG)
     facts = read_facts(sent, meter)
-    offered = trimmer.offer(sent, facts.facts, meter)
+    offered = offer(trimmer, sent, meter)
     limit = facts.fixed_tokens + sum(facts.tokens) - offered.references[0].trim.saved - 10
     made = plan(make_input(facts, budget=limit_budget(limit), caps=CAPS, evidence=offered.references))
     assert made.replaced and not trimmer.keep(offered, sent, made.replaced, OWNER, NOW_MS)

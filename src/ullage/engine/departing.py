@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ullage.core.errors import PrivacyError, RequestError, UllageError
-from ullage.core.evidence.artifacts import ArtifactCaps
 from ullage.core.evidence.memory import MemoryLimits
+from ullage.settings.keeping import make_artifact_caps
 from ullage.stores import root_finder
 from ullage.upstream import provider_of
 

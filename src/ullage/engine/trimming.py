@@ -72,9 +72,11 @@ class Owner(NamedTuple):
 
 
 class Trimmer:
-    """Makes references and keeps what they stand for, below `data_dir`. `find_root` says to which project's folder a path belongs
-    (`stores.root_finder`), `redact` clears what is quoted. `adaptive` lets the references of a request share what room it has left.
-    Used by one thread only."""
+    """Makes references and keeps what they stand for, below `data_dir`.
+
+    `find_root` says to which project's folder a path belongs (`stores.root_finder`), `redact` clears what is quoted. `adaptive`
+    lets the references of a request share what room it has left. Used by one thread only.
+    """
 
     def __init__(
         self,

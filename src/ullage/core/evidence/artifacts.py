@@ -31,9 +31,9 @@ PATHS_SHOWN = 6
 ID_CHARS = 32
 """Hexadecimal digits of an artifact's id: 128 bits. A model copies it by hand, and each digit costs it half a token."""
 
-_CHARS_PER_TOKEN = 4
+CHARS_PER_TOKEN = 4
 _SHARED = 0.75
-"""How much of the room that is left the adaptive budget gives to tool results."""
+"""What the adaptive budget makes of a token of room, and how much of the room it gives to tool results."""
 
 _FIRST_LINE = "[ullage artifact: a large tool result, kept in full]"
 _LAST_LINE = "[end of artifact]"
@@ -91,7 +91,7 @@ def adapt_caps(caps: ArtifactCaps, *, input_tokens: int, occupied_tokens: int, c
     """
     floor = min(FRAME_CHARS, caps.inline_chars)
     room = max(0, input_tokens - occupied_tokens)
-    shared = int(room * _CHARS_PER_TOKEN * _SHARED / max(1, candidates))
+    shared = int(room * CHARS_PER_TOKEN * _SHARED / max(1, candidates))
     inline = min(caps.inline_chars, max(floor, shared))
     adapted = structs.replace(caps, inline_chars=inline)
     return structs.replace(adapted, excerpt_chars=adapted.quoted_chars)
