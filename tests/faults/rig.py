@@ -258,6 +258,15 @@ class Gate:
         sent = json.loads(raw)
         return Reply(response.status, response.headers, raw, sent, sent[LISTS[story.dialect]])
 
+    async def keep(self, route: str, **change: Any) -> dict[str, Any]:
+        """Changes what is kept, `pins` or `memory`; gives the item."""
+        headers = {"authorization": f"Bearer {self.daemon.token_file.read_text()}"}
+        url = f"{self.daemon.url}/ullage/v1/{route}"
+        async with self._client.post(url, headers=headers, data=json.dumps({"action": "add", **change})) as response:
+            told: dict[str, Any] = await response.json()
+        assert response.status == 200, told
+        return next(one for one in told.values() if isinstance(one, dict))
+
     async def record(self, reply: Reply) -> CallRecord:
         """What the gateway wrote down of it."""
         assert await asyncio.to_thread(self.daemon.engine.flush)
