@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import msgspec
 from generated import settle
 
 from ullage.settings import ORDERS, TABLES, Setting, catalog, header_of, record_settings, sections
-
-if TYPE_CHECKING:
-    import msgspec
 
 INTRODUCTION = """
 # Settings
@@ -22,13 +20,13 @@ A setting is looked for in five places; a later one wins:
 3. the project's file, `.ullage.toml` in the working folder or the nearest folder above it. It may make ullage more careful and
    say how to count, and nothing else: of all settings it may set `mode`, `accounting.number_style`, `accounting.defaults` and
    the tables of `accounting` below; and it may lower, never raise, the three ratios and three budgets of `planning` and the
-   budgets in `models.overrides`;
+   budgets in `models.overrides`, and make `privacy` stricter, never looser;
 4. the environment variable;
 5. a flag of the command.
 
 `ullage config show --sources` prints every value with the place it comes from. A key that is wrong or unknown is left out alone,
 with its file and line and what was probably meant; `ullage config check` lists them. The daemon does not start with a wrong
-`server.host`, `data_dir`, `store.url` or upstream, nor with a user's file that it cannot read: the default in its place would
+`server.host`, `data_dir`, `store.url`, upstream or setting of `privacy`, nor with a user's file that it cannot read: the default in its place would
 send traffic or records elsewhere than asked. `ullage config schema` prints a JSON Schema for editors.
 
 Some values must stand in an order. A place that breaks one is not heard on any of its keys, and what held before stays:
@@ -58,6 +56,9 @@ A project's override may hold `recent_tail_tokens`, `max_retrieved_history_token
 these models have without it: what your own overrides say, else the lower of `planning`'s cap and the automatic budget of their
 window (of the smallest windows, where your overrides give none). It is laid over your entry of the same name, the rest of which
 holds.
+
+A remote provider goes by its name, its host, or host and port, and `openrouter = ["normal"]` under `[privacy.remote_providers]` says the
+same as a table with `allowed` in it: see [privacy](../how-to/privacy.md).
 """
 
 
@@ -94,6 +95,8 @@ def default(value: Any) -> str:
             return "—"
         case bool():
             return f"`{str(value).lower()}`"
+        case tuple():
+            return f"`{msgspec.json.encode(value).decode().replace(',', ', ')}`"
         case _:
             return f"`{value}`"
 
