@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -239,7 +240,7 @@ async def test_a_remembered_claim_comes_with_a_request_that_it_is_about(
 async def test_a_large_result_of_an_old_turn_is_sent_as_a_reference_and_kept(
     tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:
-    log = "".join(f"line {number}: all is well here\n" for number in range(900)) + "ERROR: the disk is full\n"
+    log = "".join(f"line {number}: all is well here\n" for number in range(3_000)) + "ERROR: the disk is full\n"
     messages: list[dict[str, Any]] = [
         {"role": "user", "content": "Run the build."},
         {
@@ -268,3 +269,23 @@ async def test_a_large_result_of_an_old_turn_is_sent_as_a_reference_and_kept(
     (file,) = [path for path in (tmp_path / "artifacts").rglob("*") if path.is_file()]
     assert file.read_text() == log
     assert file.stat().st_mode & 0o077 == 0
+
+
+async def test_the_tail_keeps_its_beginning_until_it_must_move_by_several_turns(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """Design, section 7: most requests begin as the one before did, so that their prefix is read from cache."""
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        calls = []
+        for turns in range(21, 81, 2):
+            request = long_request("anthropic", turns=turns)
+            headers = {**request.headers, "x-ullage-session": "s"}
+            async with client.post(gateway.url + request.path, data=request.body, headers=headers) as response:
+                await response.read()
+            calls.append(await record(gateway, response.headers["x-ullage-request"]))
+    firsts = [json.loads(received.body)["messages"][0] for received in fake.requests]
+    moves = sum(one != other for one, other in itertools.pairwise(firsts))
+    assert 0 < moves <= len(firsts) / 3
+    for call in calls:
+        assert call.plan is not None and call.plan["cache"]["mode"] == "auto"
+        assert call.plan["tokens"] <= call.plan["limit"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, structs
+from msgspec import Struct, structs, to_builtins
 
 from ullage.core.accounting import Meter, assemble, read_options
 from ullage.core.caching import is_whole
-from ullage.core.planning import Budget, Caps, PlanInput, plan_live
+from ullage.core.planning import Awareness, Budget, Caps, PlanInput, plan_live
 from ullage.core.planning.assembling import Evidence, RequestFacts, make_input, render_plan, resolve_caps
 from ullage.core.planning.manifest import report_plan
 from ullage.core.privacy import CLASSES, Exclusion
@@ -17,12 +17,14 @@ from ullage.core.wire import Conversation, parse_request
 
 from .facts import TwoGenerations
 from .keeping import Asker
+from .tails import Tails
 from .trimming import Offered, Owner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ullage.core.planning import Awareness, Plan, Supplement
+    from ullage.core.planning import Plan, Supplement
+    from ullage.core.planning.tail_records import TailChoice
     from ullage.core.privacy import Classification, Destination
     from ullage.core.privacy.guard import PrivacyGuard
     from ullage.settings.records import PlanningSettings
@@ -48,7 +50,18 @@ class Managed:
     The rest is made when it is asked for, once the request is on its way.
     """
 
-    __slots__ = ("_conversation", "_given", "_plan", "_timings_ms", "body", "estimate", "excluded", "status", "why")
+    __slots__ = (
+        "_conversation",
+        "_given",
+        "_plan",
+        "_tail",
+        "_timings_ms",
+        "body",
+        "estimate",
+        "excluded",
+        "status",
+        "why",
+    )
 
     def __init__(
         self,
@@ -56,6 +69,7 @@ class Managed:
         *,
         given: PlanInput | None = None,
         plan: Plan | None = None,
+        tail: TailChoice | None = None,
         body: bytes | None = None,
         timings_ms: Mapping[str, float] | None = None,
         excluded: tuple[Exclusion, ...] = (),
@@ -64,6 +78,7 @@ class Managed:
         self._conversation = conversation
         self._given = given
         self._plan = plan
+        self._tail = tail
         self._timings_ms = timings_ms or {}
         self.body = body
         self.excluded = excluded
@@ -82,7 +97,8 @@ class Managed:
         """The plan's part of the manifest."""
         if self._plan is None or self._given is None:
             return {"status": UNCHANGED, "error": None, "warnings": [self.why]}
-        return report_plan(self._plan, self._given, timings_ms=self._timings_ms)
+        cache = to_builtins(self._tail) if self._tail is not None else None
+        return report_plan(self._plan, self._given, cache=cache, timings_ms=self._timings_ms)
 
 
 class Managing:
@@ -110,6 +126,7 @@ class Managing:
             project=settings.max_project_tokens,
             summary=settings.max_summary_tokens,
         )
+        self._tails = Tails(settings.tail)
         self._beside: TwoGenerations[tuple[str, tuple[int, ...]], int] = TwoGenerations(_SYSTEMS)
 
     def manage(
@@ -139,18 +156,21 @@ class Managing:
             meter=active,
             facts=self._read_facts(conversation, awareness.budget, active),
             hashes=hashes,
+            awareness=awareness,
             budget=awareness.budget,
             caps=resolve_caps(self._caps, awareness.adaptive),
             now_ms=now_ms,
         )
         kept = self._keeping.offer(asker, conversation, facts=work.facts.facts, hashes=work.hashes, meter=active)
         offered, excluded = self._screen(kept, destination)
-        given, made, evidence = self._plan(work, offered)
+        given, made, evidence, tail = self._plan(work, offered)
         planned = time.perf_counter()
         body = _render(conversation, made, evidence)
         self._note(work, offered, made)
         timings_ms = {"plan": _ms(started, planned), "render": _ms(planned, time.perf_counter())}
-        return Managed(conversation, given=given, plan=made, body=body, timings_ms=timings_ms, excluded=excluded)
+        return Managed(
+            conversation, given=given, plan=made, tail=tail, body=body, timings_ms=timings_ms, excluded=excluded
+        )
 
     def _screen(
         self, offered: Sequence[Supplement], destination: Destination | None
@@ -168,25 +188,44 @@ class Managing:
                 allowed.append(structs.replace(one, text=screened.text, classification=screened.classification))
         return allowed, tuple(excluded)
 
-    def _plan(self, work: _Work, offered: Sequence[Supplement]) -> tuple[PlanInput, Plan, Sequence[Evidence]]:
-        """The plan; made again without the references to what could not be kept on disk."""
+    def _plan(
+        self, work: _Work, offered: Sequence[Supplement]
+    ) -> tuple[PlanInput, Plan, Sequence[Evidence], TailChoice | None]:
+        """The plan, with what it was made from; made again without the references to what could not be kept on disk."""
+        trims = self._offer_trims(work, frozenset())
+        given, evidence = self._input(work, offered, trims)
+        tail = self._tails.choose(
+            work.asker.session,
+            work.conversation,
+            given,
+            awareness=work.awareness,
+            hashes=work.hashes,
+            now_ms=work.now_ms,
+        )
         excluded: frozenset[Place] = frozenset()
         while True:
-            trims = self._offer_trims(work, excluded)
-            evidence: list[Evidence] = [*offered, *trims.references]
-            given = make_input(
-                work.facts,
-                budget=work.budget,
-                caps=work.caps,
-                evidence=evidence,
-                placement=self._settings.placement,
-                rescue=self._settings.rescue_predecessor,
-            )
+            given = structs.replace(given, tail=tail.first if tail is not None else None)
             made = plan_live(given)
             failed = self._keep_artifacts(work, trims, made)
             if not failed:
-                return given, made, evidence
+                return given, made, evidence, tail
             excluded |= failed
+            trims = self._offer_trims(work, excluded)
+            given, evidence = self._input(work, offered, trims)
+
+    def _input(
+        self, work: _Work, offered: Sequence[Supplement], trims: Offered
+    ) -> tuple[PlanInput, Sequence[Evidence]]:
+        evidence: list[Evidence] = [*offered, *trims.references]
+        given = make_input(
+            work.facts,
+            budget=work.budget,
+            caps=work.caps,
+            evidence=evidence,
+            placement=self._settings.placement,
+            rescue=self._settings.rescue_predecessor,
+        )
+        return given, evidence
 
     def _offer_trims(self, work: _Work, excluded: frozenset[Place]) -> Offered:
         if self._trimmer is None:
@@ -244,6 +283,7 @@ class _Work(Struct, frozen=True, kw_only=True):
     meter: Meter
     facts: RequestFacts
     hashes: tuple[int, ...]
+    awareness: Awareness
     budget: Budget
     caps: Caps
     now_ms: int

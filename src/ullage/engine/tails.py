@@ -1,0 +1,76 @@
+"""Where the tail of each session begins: chosen with its provider's prompt cache in mind, and remembered for its next request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ullage.core.planning.tail import choose_tail
+from ullage.core.planning.tail_records import TailContext
+from ullage.core.profiles.cache_rules import find_cache_rule
+from ullage.core.spend import call_prices
+
+if TYPE_CHECKING:
+    from ullage.core.planning import Awareness, PlanInput
+    from ullage.core.planning.tail_records import TailChoice, TailMemory, TailPolicy
+    from ullage.core.wire import Conversation
+
+_SESSIONS = 2_000
+# How a request asks for the longer time to live, where its provider has one.
+_LONG = b'"1h"'
+
+
+class Tails:
+    """Remembers what the last choice of each session leaves to the next one. Used by one thread only."""
+
+    def __init__(self, policy: TailPolicy) -> None:
+        self._policy = policy
+        self._memories: dict[str, TailMemory] = {}
+
+    def choose(
+        self,
+        session: str,
+        conversation: Conversation,
+        given: PlanInput,
+        *,
+        awareness: Awareness,
+        hashes: tuple[int, ...],
+        now_ms: int,
+    ) -> TailChoice | None:
+        """The tail of a request; `None` where it is to be walked anew. `hashes` are the canonical ones of the messages."""
+        profile, shares = awareness.profile, awareness.cache_shares
+        rule = find_cache_rule(profile.provider, profile.model)
+        long = _asks_long(conversation)
+        context = TailContext(
+            hashes=hashes,
+            prices=call_prices(profile.prices, rule, long=long),
+            target=profile.key,
+            now_ms=now_ms,
+            ttl_ms=rule.lifetime_ms(long=long),
+            cache_share=shares.read_share if shares.total else None,
+            samples=awareness.calibration.observed,
+        )
+        choice, memory = choose_tail(_trimmed(given), context, self._memories.pop(session, None), self._policy)
+        if memory is not None:
+            self._memories[session] = memory
+            if len(self._memories) > _SESSIONS:
+                del self._memories[next(iter(self._memories))]
+        return choice
+
+
+def _trimmed(given: PlanInput) -> PlanInput:
+    """The request with every large result as its reference: what can be trimmed is no reason to shorten the tail (weakness W14 of
+    the planner specification, section 34)."""
+    if not given.trims:
+        return given
+    tokens = list(given.tokens)
+    for trim in given.trims:
+        tokens[trim.index] -= max(0, trim.saved)
+    return replace(given, tokens=tuple(tokens))
+
+
+def _asks_long(conversation: Conversation) -> bool:
+    """Whether the request has its prefix held for the longer time: clients mark prompt, tools and their newest messages."""
+    pieces = (*conversation.system, *conversation.tools[-1:], *conversation.messages[-3:])
+    return any(_LONG in piece.raw for piece in pieces)
