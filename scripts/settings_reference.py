@@ -26,8 +26,8 @@ A setting is looked for in five places; a later one wins:
 
 `ullage config show --sources` prints every value with the place it comes from. A key that is wrong or unknown is left out alone,
 with its file and line and what was probably meant; `ullage config check` lists them. The daemon does not start with a wrong
-`server.host`, `data_dir`, `store.url`, upstream or setting of `privacy`, nor with a user's file that it cannot read: the default in its place would
-send traffic or records elsewhere than asked. `ullage config schema` prints a JSON Schema for editors.
+`server.host`, `data_dir`, `store.url`, upstream or setting of `privacy`, nor with a user's file that it cannot read: the default
+in its place would send traffic or records elsewhere than asked. `ullage config schema` prints a JSON Schema for editors.
 
 Some values must stand in an order. A place that breaks one is not heard on any of its keys, and what held before stays:
 
@@ -57,8 +57,8 @@ these models have without it: what your own overrides say, else the lower of `pl
 window (of the smallest windows, where your overrides give none). It is laid over your entry of the same name, the rest of which
 holds.
 
-A remote provider goes by its name, its host, or host and port, and `openrouter = ["normal"]` under `[privacy.remote_providers]` says the
-same as a table with `allowed` in it: see [privacy](../how-to/privacy.md).
+A remote provider goes by its name, its host, or host and port, and `openrouter = ["normal"]` under `[privacy.remote_providers]`
+says the same as a table with `allowed` in it: see [privacy](../how-to/privacy.md).
 """
 
 
