@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -106,3 +107,17 @@ def test_a_request_is_accounted_for() -> None:
 def test_a_session_is_read() -> None:
     session = ullage.read_session(RECORDINGS / "pi" / "pi-mono-version-1.jsonl")
     assert session.client == "pi"
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_examples_of_the_manual_run(number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (RECORDINGS.parents[2] / "docs" / "reference" / "library.md").read_text()
+    example = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[number]
+    exec(compile(example, "library.md", "exec"), {})
+    assert number or "unchanged (0,) " in capsys.readouterr().out
+
+
+def test_the_manual_names_every_function() -> None:
+    page = (RECORDINGS.parents[2] / "docs" / "reference" / "library.md").read_text()
+    functions = [name for name in ullage.__all__ if name.islower() and not name.startswith("_")]
+    assert [name for name in functions if f"| `{name}(" not in page] == []
