@@ -48,6 +48,8 @@ def _fits_whole(draft: Draft) -> bool:
     current = {group.first for group in current_groups(draft.made)}
     tail = pins = summaries = older = 0
     for group in draft.made.groups:
+        if group.kind != "system" and group.first < (given.tail or 0):
+            return False
         if group.first in current:
             tail += group.tokens
         elif not given.pinned.isdisjoint(group.indices):
@@ -56,8 +58,6 @@ def _fits_whole(draft: Draft) -> bool:
             summaries += group.tokens
         elif group.kind != "system":
             older += group.tokens
-            if given.tail is not None and group.first < given.tail:
-                return False
     in_tail = given.tail is not None or older == 0 or tail + older <= given.caps.recent_tail
     return in_tail and pins <= given.caps.pinned and summaries <= given.caps.summary
 

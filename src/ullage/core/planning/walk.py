@@ -147,7 +147,7 @@ class _Walk:
 
     def _misfit(self, part: Part) -> Reason:
         over_input = part.tokens > self._room()
-        if part.tokens > self._cap_room():
+        if self._bounds.cap is not None and part.tokens > self._cap_room():
             return "recent-tail-and-input-budget" if over_input else "recent-tail-limit"
         return "input-budget"
 
@@ -183,7 +183,8 @@ def _reach(parts: Sequence[Part], room: int) -> tuple[int, tuple[Trim, ...]]:
     """How many of the newest parts fit into the room, and the trims that are made in them.
 
     As many as fit whole, and one more if it fits with its trims. Or else those that fit whole into most of the room, and with
-    their trims as many more as fit into the rest, if that is further. What room is left then goes to the newest results.
+    their trims as many more as fit into the rest, if that is further. Or, since the newest is too large to be whole for a while,
+    as many as fit with their trims meanwhile. What room is left then goes to the newest results.
     """
     full = taken = _count([part.tokens for part in parts], room)
     if taken < len(parts):
@@ -191,9 +192,11 @@ def _reach(parts: Sequence[Part], room: int) -> tuple[int, tuple[Trim, ...]]:
         taken += parts[full].least <= left
         share = room - room // _TRIMMED_SHARE
         short = _count([part.tokens for part in parts], share)
-        further = short + _count([part.least for part in parts[short:]], room - share)
-        if further > taken:
-            full, taken = short, further
+        none_whole = min(room, parts[0].tokens - 1)
+        for whole, rest in ((short, room - share), (0, none_whole)):
+            further = whole + _count([part.least for part in parts[whole:]], rest)
+            if further > taken:
+                full, taken = whole, further
     left = room - sum(part.tokens for part in parts[:full]) - sum(part.least for part in parts[full:taken])
     return taken, _made_trims(parts[full:taken], left)
 
