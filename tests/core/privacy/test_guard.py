@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ullage.core.errors import PrivacyError
-from ullage.core.privacy import Destination, Exclusion, PrivacySettings, holds_placeholder
+from ullage.core.errors import PrivacyError, RequestError
+from ullage.core.privacy import Destination, Exclusion, PrivacySettings, holds_placeholder, sanitizing
 from ullage.core.privacy import guard as module
 from ullage.core.privacy.guard import PrivacyGuard
 from ullage.core.wire import parse_request
@@ -308,3 +308,54 @@ def test_what_was_withheld_is_known_again() -> None:
     assert holds_placeholder(f"remember {W}")
     assert holds_placeholder(S)
     assert not holds_placeholder("withheld by ullage")
+
+
+def test_empty_texts_of_a_blocked_message_stay_empty(send: Sending, remote: Destination) -> None:
+    parts = [{"type": "text", "text": ""}, {"type": "text", "text": "a [ds4:local-only] b"}]
+    assert [part["text"] for part in said(send(user(parts), remote))] == ["", W]
+
+
+def test_what_no_dialect_knows_in_a_blocked_message_is_withheld_with_its_name(
+    send: Sending, remote: Destination
+) -> None:
+    part = {"type": "text", "text": "a [ds4:local-only] b", "x-customer": 4711, "citations": [{"span": 1}]}
+    assert said(send(user([part]), remote))[0] == {"type": "text", "text": W, W: W, "citations": [{W: W}]}
+
+
+def test_an_id_that_is_a_secret_becomes_one_that_providers_take(send: Sending, remote: Destination) -> None:
+    call = {"type": "tool_use", "id": "sk-abcdefgh12", "name": "f", "input": {"a": "x [ds4:local-only] y"}}
+    sent = send({"messages": [{"role": "assistant", "content": [call]}]}, remote)
+    assert said(sent)[0] == {"type": "tool_use", "id": "withheld", "name": "f", "input": {"text": W}}
+
+
+def test_what_is_remembered_is_bounded_and_nothing_depends_on_it(
+    remote: Destination, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for bound in ("_OUTCOMES", "_RESTS", "_CONVERSATIONS"):
+        monkeypatch.setattr(module, bound, 2)
+    monkeypatch.setattr(module, "_EDITED_BYTES", 100)
+    guard = PrivacyGuard(PrivacySettings())
+    bodies = [json.dumps(user(f"{n} sk-abcdefgh12 {'x' * 60}", metadata={"n": n})).encode() for n in range(6)]
+    for body in bodies * 2:
+        fresh = PrivacyGuard(PrivacySettings()).prepare(parse_request(body, "anthropic"), remote)
+        assert guard.prepare(parse_request(body, "anthropic"), remote) == fresh
+
+
+def test_a_slice_that_cannot_be_blanked_refuses_the_request(
+    send: Sending, remote: Destination, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sanitizing, "blank", lambda raw, *_: (raw, 0))
+    with pytest.raises(PrivacyError, match="cannot be taken out"):
+        send(user("a [ds4:local-only] b"), remote)
+
+
+def test_a_request_that_cannot_be_read_once_it_is_edited_is_refused(
+    remote: Destination, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise RequestError("no")
+
+    conversation = parse_request(json.dumps(user("sk-abcdefgh12")).encode(), "anthropic")
+    monkeypatch.setattr(module, "parse_request", refuse)
+    with pytest.raises(PrivacyError, match="read"):
+        PrivacyGuard(PrivacySettings()).prepare(conversation, remote)
