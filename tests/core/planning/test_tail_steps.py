@@ -267,3 +267,20 @@ def test_a_start_that_leaves_nothing_out_is_no_move() -> None:
     talk = Talk().say(system(0), user(100)).exchanges(12)
     talk.ask()
     assert talk.ask(after_ms=TTL_MS + 1).first == 0
+
+
+def test_a_user_who_says_the_same_twice_has_begun_a_new_turn() -> None:
+    talk, _ = long_turn(20)
+    talk.say(user(10))
+    talk.names[-1] = talk.names[0]
+    assert talk.ask().reason == "new-turn"
+
+
+def test_of_messages_that_say_the_same_the_tail_begins_with_the_one_it_began_with() -> None:
+    talk = Talk().say(user(100)).exchanges(12).say(user(100)).exchanges(3)
+    talk.names[25] = talk.names[0]
+    talk.ask()
+    talk.exchanges(1).say(user(100))
+    assert talk.ask().first == 25
+    del talk.messages[1], talk.names[1:3]
+    assert talk.ask().first == 23

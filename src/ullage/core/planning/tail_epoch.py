@@ -178,7 +178,7 @@ class _Epoch:
         )
         if before is None:
             return replace(memory, extended=better, judged_turn=memory.turns)
-        turns = before.turns + (before.turn != self._turn)
+        turns = before.turns + ((before.turn, before.opener) != (self._turn, self._cuts.opener))
         memory = replace(memory, calls=before.calls + 1, turns=turns, grown=before.grown)
         if better or not before.extended:
             return replace(memory, extended=better, judged_turn=turns)

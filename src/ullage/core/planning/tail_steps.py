@@ -72,7 +72,10 @@ class _Stepping:
         continued = memory is not None and _continues(memory, context.hashes)
         self._cuts = Cuts(given, memory.count, memory.opener) if memory is not None and continued else Cuts(given)
         self._limit = max(0, min(given.caps.recent_tail, self._cuts.room))
-        self._new_turn = memory is None or memory.turn != self._turn
+        # The user may say the same twice, so where it stands counts as well.
+        self._new_turn = (
+            memory is None or memory.turn != self._turn or (continued and memory.opener != self._cuts.opener)
+        )
         self._at = _find(memory, context.hashes)
         self._warm = (
             memory is not None and memory.target == context.target and context.now_ms - memory.used_ms <= context.ttl_ms
@@ -238,12 +241,15 @@ def _continues(memory: TailMemory, hashes: tuple[int, ...]) -> bool:
 
 
 def _find(memory: TailMemory | None, hashes: tuple[int, ...]) -> int | None:
-    """Where the tail began last time; `None` if that message is gone. It is looked for at its place first."""
+    """Where the tail began last time; `None` if that message is gone. Of several that say the same it is the one nearest to
+    its place."""
     if memory is None:
         return None
-    if memory.index < len(hashes) and hashes[memory.index] == memory.first:
-        return memory.index
-    return hashes.index(memory.first) if memory.first in hashes else None
+    place = memory.index
+    if place < len(hashes) and hashes[place] == memory.first:
+        return place
+    places = (index for index, number in enumerate(hashes) if number == memory.first)
+    return min(places, key=lambda index: abs(index - place), default=None)
 
 
 def _course(memory: TailMemory | None) -> _Course:
