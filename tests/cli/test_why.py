@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
-from msgspec import structs
+from msgspec import structs, to_builtins
 
-from ullage.cli import main
-from ullage.core.planning import Caps, SliceFacts, Supplement, plan, plan_live
+from ullage.cli import main, plan_text
+from ullage.core.planning import Caps, PlanError, Reason, SliceFacts, Supplement, plan, plan_live
 from ullage.core.planning.assembling import limit_budget
 from ullage.core.planning.manifest import report_plan
 from ullage.core.planning.request import PlanInput, Trim
+from ullage.core.planning.tail_records import Rejected, TailChoice, TailReason
 from ullage.stores import SqliteStore
 
 from .conftest import AWARENESS, CALLS, NOW_MS
@@ -60,8 +61,19 @@ def test_a_managed_call_is_explained(
     capsys: Screen, golden: Golden, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = request(900, 45_000, 8_000, 21_000, 12_000, 9_000, 400, limit=70_000, supplements=(PIN, MEMORY))
-    cache = {"warm_prefix": 5_100, "expected_usd": 0.1234, "rejected": {"expected_usd": 0.2}}
-    record(data_dir, monkeypatch, plan=report_plan(plan(given), given, cache=cache))
+    tail = TailChoice(
+        mode="auto",
+        first=4,
+        tokens=21_400,
+        reason="new-turn",
+        moved=True,
+        warm_prefix_tokens=5_100,
+        calls=12,
+        expected_usd=0.1234,
+        rejected=Rejected(first=2, tokens=50_400, expected_usd=0.2),
+    )
+    given = structs.replace(given, tail=4)
+    record(data_dir, monkeypatch, plan=report_plan(plan(given), given, cache=to_builtins(tail)))
     status, out, err = call(capsys)
     assert (status, err) == (0, "")
     golden("why.txt", out)
@@ -105,6 +117,43 @@ def test_a_plan_that_failed_says_why(
     assert told in call(capsys)[1]
 
 
+def test_what_was_withheld_is_told_and_no_plan_where_there_was_none(
+    capsys: Screen, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    privacy = {
+        "provider": "anthropic",
+        "destination": "remote",
+        "blocked_blocks": 2,
+        "secret_redactions": 1,
+        "excluded_sources": [{"kind": "pin", "id": "pin:1", "classification": "local-only"}],
+    }
+    record(data_dir, monkeypatch, plan={"privacy": privacy})
+    out = call(capsys)[1]
+    assert "It was observed" in out
+    assert "From anthropic (remote): 2 texts withheld by class, 1 secret redacted.\n" in out
+    assert "Not added: the pin pin:1, which is local-only.\n" in out
+
+
+def test_a_manifest_says_in_a_line_what_was_planned(
+    capsys: Screen, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = request(900, 45_000, 400, limit=10_000)
+    record(data_dir, monkeypatch, plan=report_plan(plan(given), given))
+    assert main(["manifest"]) == 0
+    assert "plan         managed: 1 of 3 messages, ~3.4k of at most 10.0k tokens\n" in capsys.readouterr().out
+    assert main(["manifest", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["status"], told["mode"]) == ("managed", "managed")
+
+
+def test_a_call_of_which_no_plan_could_be_made_says_why(
+    capsys: Screen, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(data_dir, monkeypatch, plan={"status": "unchanged", "error": None, "warnings": ["window_unknown"]})
+    told = "No plan could be made, so the client's own request went out. The context window of the model is not known."
+    assert told in call(capsys)[1]
+
+
 def test_a_model_of_unknown_window_is_told_how_to_set_it(
     capsys: Screen, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,3 +186,30 @@ def test_programs_get_the_plan_and_the_sentences(
     assert told["call"] == CALLS[0].id
     assert told["plan"]["status"] == "unchanged"
     assert told["sentences"][1].startswith("Everything fits")
+
+
+@pytest.mark.parametrize("reason", get_args(TailReason))
+def test_every_reason_of_a_tail_has_its_words(
+    reason: TailReason, capsys: Screen, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = request(900, 400, 300, limit=70_000)
+    tail = TailChoice(
+        mode="auto",
+        first=0,
+        tokens=1_600,
+        reason=reason,
+        moved=False,
+        warm_prefix_tokens=0,
+        calls=1,
+        expected_usd=0.01,
+    )
+    record(data_dir, monkeypatch, plan=report_plan(plan(given), given, cache=to_builtins(tail)))
+    out = call(capsys)[1]
+    assert "The tail begins at message 0: " in out
+    assert "The next call should cost $0.0100 without the answers.\n" in out
+
+
+def test_every_reason_of_a_plan_has_its_words() -> None:
+    sent = {"fixed", "current", "pin", "foremost", "recent-tail", "rescued-predecessor", "summary", "supplement"}
+    assert set(get_args(Reason)) - sent == set(plan_text._REASONS)
+    assert set(get_args(PlanError)) == set(plan_text._ERRORS)

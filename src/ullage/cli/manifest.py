@@ -12,6 +12,7 @@ from ullage.core.terminal import safe
 from . import records
 from .awareness_text import awareness_facts, cache_text, sample_text, usage_text
 from .output import print_json
+from .plan_text import plan_line
 from .records import ago, complete_id, data_dir_option, json_option, open_records, print_lines, table, tokens
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def describe(call: CallRecord) -> list[str]:
             (call.path, call.dialect, call.kind, "streamed" if call.streamed else "whole", size(call.request_bytes))
         ),
         "answer": " · ".join(answer_facts(call)),
+        "plan": plan_line(call.plan or {}),
         "estimate": estimate_of(call),
         "expected": expectation_of(call.expected or {}),
         **(dict(awareness_facts(call.awareness)) if call.awareness is not None else {}),

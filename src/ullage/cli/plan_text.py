@@ -40,6 +40,20 @@ _REASONS = {
     "no-user-message": "found no request of the user to stand before",
     "plan-failed": "go with no plan that failed",
 }
+_TAILS = {
+    "fits": "all of it fits",
+    "held": "it was held there, which is cheaper than to have what follows read anew",
+    "first-request": "this is the first request of its session",
+    "history-replaced": "what it began with is gone",
+    "new-turn": "with a new turn it was shortened, far enough to stay there for a while",
+    "cold-cache": "the prompt cache had gone cold, so it was shortened",
+    "dear": "to hold it longer would have cost more than to shorten it",
+    "over-limit": "the input limit left no choice",
+}
+_UNPLANNED = {
+    "window_unknown": "The context window of the model is not known.",
+    "prompt_kept_by_provider": "The provider holds a part of its prompt that the request only names.",
+}
 _KINDS = {"pin": "pin", "memory": "remembered fact", "retrieval": "piece of history", "project": "snippet"}
 _LARGEST = 5
 
@@ -52,8 +66,38 @@ def describe_error(made: Plan) -> str:
     return _error_text(made.error, made.fixed_tokens, made.tokens, made.limit, pinned)
 
 
+def plan_line(report: Report) -> str:
+    """The plan in a few words: `managed: 12 of 38 messages, ~1.1k of at most 1.2k tokens`. Nothing where none was made."""
+    if "messages" not in report:
+        return ", ".join([report["status"], *report["warnings"]]) if "status" in report else ""
+    count = report["messages"]
+    size = f"~{tokens(report['tokens'])} of at most {tokens(report['limit'])} tokens"
+    error = f" ({report['error']})" if report["error"] is not None else ""
+    return f"{report['status']}{error}: {count['included']:,} of {counted(count['total'], 'message')}, {size}"
+
+
+def tell_privacy(privacy: Report) -> Iterator[str]:
+    """What was withheld from the provider, if anything was."""
+    told = [
+        f"{counted(privacy[key], noun)} {words}"
+        for key, noun, words in (
+            ("blocked_blocks", "text", "withheld by class"),
+            ("secret_redactions", "secret", "redacted"),
+        )
+        if privacy[key]
+    ]
+    if told:
+        yield f"From {privacy['provider']} ({privacy['destination']}): {', '.join(told)}."
+    for one in privacy["excluded_sources"]:
+        yield f"Not added: the {_KINDS[one['kind']]} {one['id']}, which is {one['classification']}."
+
+
 def tell_plan(report: Report, estimator: str) -> Iterator[str]:
-    """The sentences, one a line."""
+    """The sentences, one a line. A request that no plan could be made of has none of the figures."""
+    if "messages" not in report:
+        why = " ".join(_UNPLANNED.get(warning, warning) for warning in report["warnings"])
+        yield f"No plan could be made, so the client's own request went out. {why}".rstrip()
+        return
     yield _opening(report, estimator)
     yield from _left_out(report)
     yield from _changes(report)
@@ -144,19 +188,27 @@ def _supplements(report: Report) -> Iterator[str]:
 
 
 def _cache(report: Report) -> Iterator[str]:
-    cache = report["cache"]
-    if not cache:
+    """Where the tail begins and why, if it was chosen with the prompt cache in mind, and what that costs."""
+    tail = report["cache"]
+    if not tail:
         return
-    warm, cost = cache.get("warm_prefix"), cache.get("expected_usd")
-    if warm is not None:
-        yield f"The provider may still hold ~{warm:,} tokens of it in its prompt cache."
-    if cost is not None:
-        yield f"The rest of the task is expected to cost ${cost:.4f} with this tail{_rejected(cache, cost)}."
+    yield f"The tail begins at message {tail['first']}: {_TAILS[tail['reason']]}."
+    if tail["warm_prefix_tokens"]:
+        yield f"The provider should still hold ~{tail['warm_prefix_tokens']:,} tokens of it in its prompt cache."
+    if tail["expected_usd"] is not None:
+        calls = "The next call" if tail["calls"] == 1 else f"The next {tail['calls']} calls"
+        cost = f"{_dollars(tail['expected_usd'])} without the answers"
+        yield f"{calls} should cost {cost}{_rejected(tail['rejected'])}."
 
 
-def _rejected(cache: Report, cost: float) -> str:
-    other = (cache.get("rejected") or {}).get("expected_usd")
-    return f", ${other:.4f} with the one that was not chosen" if other is not None and other != cost else ""
+def _rejected(other: Report | None) -> str:
+    if other is None or other["expected_usd"] is None:
+        return ""
+    return f", {_dollars(other['expected_usd'])} if the tail began at message {other['first']}"
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:.4f}"
 
 
 def _that(number: int, noun: str) -> str:

@@ -12,7 +12,7 @@ from . import records
 from .awareness_text import budget_text, calibration_text, drift_text, miss_text, switch_text
 from .manifest import find_record
 from .output import print_json
-from .plan_text import tell_plan
+from .plan_text import tell_plan, tell_privacy
 from .records import ago, data_dir_option, json_option, open_records, print_lines, tokens
 
 if TYPE_CHECKING:
@@ -42,21 +42,29 @@ def explain(call: CallRecord) -> Iterator[str]:
     """Sentences, one a line; what is not known is left out."""
     yield _heading(call)
     awareness = call.awareness
-    if call.plan is not None:
+    if is_planned(call):
+        assert call.plan is not None, "it has a status"
         estimator = awareness["calibration"]["estimator"] if awareness is not None else call.estimator or "?"
         yield from tell_plan(call.plan, estimator)
     else:
-        yield "It was observed: the client's own request went out as it came, byte for byte."
+        yield "It was observed: the client's own request went out as it came."
+    if call.plan is not None and "privacy" in call.plan:
+        yield from tell_privacy(call.plan["privacy"])
     if awareness is not None:
         yield from _limits(awareness)
     yield from _cache(call.cache or {})
     yield from _money(call)
 
 
+def is_planned(call: CallRecord) -> bool:
+    """Whether the call was managed. An observed one may have a record of privacy in the plan's place."""
+    return call.plan is not None and "status" in call.plan
+
+
 def _heading(call: CallRecord) -> str:
     from ullage.stores.report import target_of
 
-    planned = f", {call.plan['status']}" if call.plan is not None else ""
+    planned = f", {call.plan['status']}" if call.plan is not None and is_planned(call) else ""
     return f"Call {call.id} to {target_of(call)}, {ago(call.created_ms, records.now_ms())}{planned}."
 
 

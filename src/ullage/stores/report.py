@@ -36,19 +36,20 @@ def report_session(record: SessionRecord) -> dict[str, Any]:
 
 
 def report_call(record: CallRecord) -> dict[str, Any]:
-    """The manifest of an observed call. Nothing was planned, so `status` is always `unchanged`; `http_status` is the answer's.
+    """The manifest of a call. `status` is the plan's, `unchanged` where nothing was planned; `http_status` is the answer's.
 
     `context` is the report of what filled the window, `completeness` says whether all of it was stored (planner.md 25.3).
     `estimate` is its sum, `expected` what the prompt was taken to be from the session's last usage before the answer came,
     `awareness` what limits were drawn from, `usage` what the provider then reported, `sample` what was learned from it, `cache`
-    what was expected to be warm and what was.
+    what was expected to be warm and what was. `plan` says what was sent of the request and why.
     """
+    planned = (record.plan or {}).get("status")
     return {
         "id": record.id,
         "session": record.session,
         "created_at": iso_time(record.created_ms),
-        "status": "unchanged",
-        "mode": "observe",
+        "status": planned or "unchanged",
+        "mode": "managed" if planned is not None else "observe",
         "kind": record.kind,
         "target": target_of(record),
         "dialect": record.dialect,
