@@ -268,8 +268,11 @@ def test_reasoning_must_not_be_last_or_stand_before_the_user() -> None:
     assert faults(facts, 0, 1, 3) == [(1, "reasoning-without-successor")]
 
 
-def test_outlines_of_long_lists_of_one_id_take_no_longer() -> None:
+@pytest.mark.parametrize("key", ["x", "\0"], ids=["one id", "no id"])
+def test_outlines_of_long_lists_of_one_key_take_no_longer(key: str) -> None:
     """What a hostile client may send: no step looks at all messages before."""
     many = 20_000
-    made = given(user(), *(assistant(1, "x") for _ in range(many)), *(result(1, "x") for _ in range(many)))
+    calls = (assistant(1, f"{key}{number}" if key == "\0" else key) for number in range(many))
+    made = given(user(), *calls, *(result(1, key) for _ in range(many)))
     assert len(outline(made.facts, made.tokens).groups) == 1
+    assert faults(made.facts) == []

@@ -196,16 +196,24 @@ def _group(draft: _Draft, tokens: Sequence[int], pairing: Pairing, broken: froze
 
 def _exchange(draft: _Draft, made: Outline) -> Exchange:
     indices = sorted(draft.indices)
-    facts = [made.facts[index] for index in indices]
+    first, last = indices[0], indices[-1]
+    tokens = 0
+    says = thinking = False
+    for index in indices:
+        fact = made.facts[index]
+        tokens += made.tokens[index]
+        says = says or fact.says
+        thinking = thinking or fact.thinking
+    opening = made.facts[first]
     return Exchange(
-        id=f"exchange:{indices[0]}-{indices[-1]}",
-        first=indices[0],
-        last=indices[-1],
+        id=f"exchange:{first}-{last}",
+        first=first,
+        last=last,
         indices=tuple(indices),
-        tokens=sum(made.tokens[index] for index in indices),
-        said=facts[0].opens_turn or facts[0].summary,
-        says=any(fact.says for fact in facts),
-        thinking=any(fact.thinking for fact in facts),
+        tokens=tokens,
+        said=opening.opens_turn or opening.summary,
+        says=says,
+        thinking=thinking,
         open=not made.pairing.open.isdisjoint(indices),
         broken=not made.broken.isdisjoint(indices),
     )

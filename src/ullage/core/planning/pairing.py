@@ -135,9 +135,10 @@ class _Reading:
         settled = self._settled.get(key)
         by_place = key.startswith(NO_ID) and (settled is None or settled[1] != run or key == NO_ID)
         if by_place and self.waiting:
-            last = next(reversed(self.waiting))
-            if self.waiting[last][1] == run:
-                return self.waiting.pop(last)
+            last, call = self.waiting.popitem()
+            if call[1] == run:
+                return call
+            self.waiting[last] = call
         if settled is None and self.opaque is not None:
             return self.opaque, run
         return settled
