@@ -13,10 +13,19 @@ if TYPE_CHECKING:
     from ullage.stores import CallRecord
 
 
+# Too small for the shipped session's last requests.
+_WINDOW = 9_000
+_SMALL: dict[str, dict[str, object] | str] = {
+    "mode": "managed",
+    "models": {"refresh": False, "overrides": {"*": {"context_window": _WINDOW, "max_output_tokens": 1_000}}},
+}
+
+
 @click.command()
 @click.option("--view", type=click.Choice(["summary", "compact", "expanded"]), default="summary", show_default=True)
 def command(view: View) -> None:
-    """Replay a shipped session through a real gateway to a fake provider and show what fills the window.
+    """Replay a shipped session through a real gateway to a fake provider and show what fills the window; then once more through a
+    window that is too small for it, and show what managed mode leaves out.
 
     Nothing leaves this machine: provider, gateway and client are started here on loopback addresses, and everything is
     gone afterwards.
@@ -37,16 +46,25 @@ async def _demo(view: View) -> None:
     from ullage.testing.story import load_story
 
     story = load_story()
+    requests = list(story.requests())
     with tempfile.TemporaryDirectory() as folder:
+        async with FakeProvider(story.rules()) as provider:
+            upstreams = dict.fromkeys(DIALECTS, provider.url)
+            async with run_gateway(upstreams, Path(folder) / "observed") as daemon:
+                click.echo(f"fake provider  {provider.url}\nullage         {daemon.url}   (mode: observe)\n")
+                await _replay(daemon.url, requests)
+                await asyncio.to_thread(daemon.engine.flush)
+                observed = list(reversed(daemon.store.calls(limit=100)))
         async with (
             FakeProvider(story.rules()) as provider,
-            run_gateway(dict.fromkeys(DIALECTS, provider.url), Path(folder)) as daemon,
+            run_gateway(dict.fromkeys(DIALECTS, provider.url), Path(folder) / "managed", **_SMALL) as daemon,
         ):
-            click.echo(f"fake provider  {provider.url}\nullage         {daemon.url}   (mode: observe)\n")
-            await _replay(daemon.url, list(story.requests()))
+            await _replay(daemon.url, requests)
             await asyncio.to_thread(daemon.engine.flush)
-            calls = list(reversed(daemon.store.calls(limit=100)))
-    _show(calls, view)
+            (managed,) = daemon.store.calls(limit=1)
+    _show(observed, view)
+    _show_plan(managed)
+    click.echo("\nNext: `ullage serve`, then `ullage setup claude-code` (or codex, pi, opencode, aider, gemini-cli).")
 
 
 async def _replay(url: str, bodies: list[dict[str, object]]) -> None:
@@ -80,4 +98,13 @@ def _show(calls: list[CallRecord], view: View) -> None:
     assert last is not None, "every call of the shipped session is accounted for"
     width = shutil.get_terminal_size((100, 24)).columns
     click.echo(render_view(load_report(last), view, width=width, color=wants_color()))
-    click.echo("Next: `ullage serve`, then `ullage setup claude-code` (or codex, pi, opencode, aider, gemini-cli).")
+
+
+def _show_plan(call: CallRecord) -> None:
+    from .why import explain
+
+    click.echo(
+        f"The same session in managed mode, with a window of {_WINDOW:,} tokens; its last call, as `ullage why` has it:\n"
+    )
+    for line in explain(call):
+        click.echo(f"  {line}")

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @contextlib.asynccontextmanager
 async def run_gateway(
-    upstreams: Mapping[Dialect, str], data_dir: Path, *, store: str = "memory", **sections: Mapping[str, Any]
+    upstreams: Mapping[Dialect, str], data_dir: Path, *, store: str = "memory", **sections: Any
 ) -> AsyncIterator[Daemon]:
-    """Runs a gateway on a free port. `sections` are settings by section: `server={"body_limit_bytes": 1000}`."""
+    """Runs a gateway on a free port. `sections` are settings: `mode="managed"`, or by section `server={"port": 1}`."""
     plain: dict[str, Any] = {
         **sections,
         "upstreams": dict(upstreams),
