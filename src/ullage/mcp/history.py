@@ -39,7 +39,7 @@ SESSIONS = 20
 SESSION_BYTES = 48 * 1024 * 1024
 ARTIFACTS = 50
 ARTIFACT_BYTES = 16 * 1024 * 1024
-"""What a search goes through at most, the newest first: a second or two."""
+"""What a search goes through at most, the newest first: some three seconds."""
 
 
 class _Hit(NamedTuple):
