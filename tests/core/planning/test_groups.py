@@ -49,6 +49,16 @@ def test_a_result_that_comes_after_the_next_request_joins_both_turns() -> None:
     assert ids(made) == ["group:0-5", "group:6-6"]
 
 
+def test_results_that_come_ever_later_join_all_of_their_turns() -> None:
+    made = given(
+        (user(), assistant(10, "a")),
+        (user(), assistant(10, "b", "c"), result(10, "c"), result(10, "a")),
+        (user(), result(10, "b"), result(10, "a")),
+        user(),
+    )
+    assert kinds(made) == [((0, 1, 2, 3, 4, 5, 6, 7, 8), "turn"), ((9,), "turn")]
+
+
 def test_summaries_stand_alone_and_close_the_turn() -> None:
     made = given(assistant(), user(), assistant(), summary(), assistant(10, "a"), result(10, "a"), user())
     assert kinds(made) == [
@@ -148,6 +158,13 @@ def test_reasoning_items_travel_with_the_item_that_follows() -> None:
     assert made == [(0,), (1, 2, 3, 4, 5), (6, 7, 8, 9), (10, 11)]
 
 
+def test_a_system_message_between_reasoning_and_what_it_led_to_parts_nothing() -> None:
+    assert parts_of("openai-responses", ASKED, REASONING, {"role": "developer", "content": "Be brief."}, SAID) == [
+        (0,),
+        (1, 3),
+    ]
+
+
 def test_a_consent_travels_with_its_request_and_with_what_was_allowed() -> None:
     made = parts_of(
         "openai-responses",
@@ -242,6 +259,11 @@ def test_a_call_may_wait_in_the_last_message_of_the_assistant_alone() -> None:
     assert faults(interrupted.facts) == [(1, "call-without-result")]
     earlier = given(user(), assistant(10, "a"), result(10), assistant(10, "b"), result(10, "b"))
     assert faults(earlier.facts) == [(1, "call-without-result")]
+
+
+def test_a_result_without_an_id_belongs_to_no_call_of_an_earlier_run() -> None:
+    made = given(user(), assistant(10, "\0read"), user(), assistant(), result(10, "\0"))
+    assert faults(made.facts) == [(1, "call-without-result"), (4, "result-without-call")]
 
 
 def test_a_call_of_an_earlier_turn_that_nobody_answered_is_given_up_when_its_id_comes_again() -> None:

@@ -28,11 +28,13 @@ from tests.core.planning.making import (
 )
 from ullage.core.content import Message
 from ullage.core.planning import Limits, Plan, PlanInput, draw_budget, facts_of, find_faults, plan
+from ullage.core.planning.parts import Parts, divide
 from ullage.core.wire import parse_request, read_message
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ullage.core.planning.drafting import Draft
     from ullage.core.wire import Conversation, Dialect
 
 SUMMARIES = (summary(60), summary(20))
@@ -271,11 +273,26 @@ class TestStatuses:
             assert made.kept[0] == 0
             assert made.kept[-1] == 2 * length
 
+    def test_a_selection_that_no_provider_takes_is_not_sent(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Section 13.2, step 11: the last look at what was chosen, should choosing ever fail."""
+        monkeypatch.setattr("ullage.core.planning.drafting.Draft.parts", _PartsWithoutResults())
+        made = plan(given(user(10), exchange("a", 20), user(10), hard=35, caps=ROOMY))
+        assert (made.status, made.error, made.kept) == ("fallback", "invalid_selection", (0, 1, 2, 3))
+
     def test_a_plan_does_not_depend_on_what_it_was_before(self) -> None:
         """A smaller model in the middle of a session (faults, section 2: model-switch) is planned from the messages."""
         turns = [(user(50), assistant(50)) for _ in range(20)]
         made = plan(given(*turns, user(10), hard=250, caps=ROOMY))
         assert made.kept == (36, 37, 38, 39, 40)
+
+
+class _PartsWithoutResults:
+    """Parts of a request as a fault of ours might make them: turns without their results."""
+
+    def __get__(self, draft: Draft, _: type) -> Parts:
+        parts = divide(draft.made, draft.given.pinned)
+        turns = tuple(structs.replace(part, indices=part.indices[:-1], tokens=20) for part in parts.turns)
+        return structs.replace(parts, turns=turns)
 
 
 class TestPlacements:

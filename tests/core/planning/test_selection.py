@@ -350,6 +350,12 @@ class TestBrokenHistory:
         assert plan(offered).status == "unchanged"
         assert [one.reason for one in plan(offered).left_out] == ["input-budget"]
 
+    def test_what_stands_for_everything_before_it_leaves_if_it_is_broken(self) -> None:
+        broken = assistant(10, "lost", compaction=True)
+        made = plan(given((user(20), broken, result(0), assistant(10)), user(30), user(10), hard=75, caps=ROOMY))
+        assert made.kept == (0, 3, 4, 5)
+        assert reasons(made) == {1: "broken-exchange", 2: "broken-exchange"}
+
     def test_a_current_turn_that_is_broken_is_sent_as_it_came(self) -> None:
         made = plan(given(user(10), assistant(10), user(10), result(10, "lost"), hard=30, caps=ROOMY))
         assert (made.status, made.error, made.kept) == ("fallback", "broken_exchange", (0, 1, 2, 3))
