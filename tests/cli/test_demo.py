@@ -17,6 +17,13 @@ def test_the_demo_shows_every_call_and_what_fills_the_window(capsys: pytest.Capt
         assert words in screen
 
 
+def test_the_demo_plans_the_session_for_a_window_that_is_too_small(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo"]) == 0
+    plan = capsys.readouterr().out.partition("in managed mode")[2]
+    assert "messages are left out" in plan
+    assert "The tail begins at message" in plan
+
+
 def test_the_demo_begins_with_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
     """As `ullage context` does, and the README."""
     assert main(["demo"]) == 0

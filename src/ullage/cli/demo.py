@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Too small for the shipped session's last requests.
 _WINDOW = 9_000
-_SMALL: dict[str, dict[str, object] | str] = {
+_SMALL: dict[str, Any] = {
     "mode": "managed",
     "models": {"refresh": False, "overrides": {"*": {"context_window": _WINDOW, "max_output_tokens": 1_000}}},
 }
@@ -106,5 +106,5 @@ def _show_plan(call: CallRecord) -> None:
     click.echo(
         f"The same session in managed mode, with a window of {_WINDOW:,} tokens; its last call, as `ullage why` has it:\n"
     )
-    for line in explain(call):
+    for line in list(explain(call))[1:]:
         click.echo(f"  {line}")
