@@ -1,0 +1,1 @@
+"""Which model a task should go to: what the prompt asks for, who could do it, at what price, and why."""
