@@ -19,6 +19,7 @@ from ullage.core.evidence.artifacts import (
     should_offload,
     to_bytes,
 )
+from ullage.core.privacy.secrets import redact
 from ullage.core.tokens.estimators import utf16_units
 
 CAPS = ArtifactCaps()
@@ -153,6 +154,30 @@ def test_credentials_are_redacted_in_every_quote() -> None:
     assert "ghp_" not in reference
     assert reference.count("[secret]") == 3
     assert "ghp_" in to_bytes(text).decode()
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "ghp_" + "a1B2" * 9,
+        "github_pat_" + "a1B2" * 10,
+        "glpat-" + "a1B2c" * 4,
+        "xoxb-123456789012-" + "a1B2" * 6,
+        "AKIA" + "ABCD2345" * 2,
+        "ASIA" + "ABCD2345" * 2,
+        "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEow" * 20 + "\n-----END RSA PRIVATE KEY-----",
+    ],
+    ids=lambda secret: secret[:11],
+)
+@pytest.mark.parametrize("place", [0, 2_590, 6_000, 11_990])
+def test_no_credential_gets_into_a_reference_wherever_it_stands(secret: str, place: int) -> None:
+    """Regression R29, by the rules that the daemon redacts with."""
+    filler = "error in one line of output\n" * 600
+    text = f"{filler[:place]}\n{secret}\n{filler[place:]}"
+    for part in (text, text[::-1].replace(secret[::-1], secret)):
+        reference = reference_text(make_artifact(part), part, CAPS, lambda quote: redact(quote)[0])
+        assert secret[:12] not in reference
+        assert secret[-12:] not in reference
 
 
 def test_names_are_quoted_in_at_most_160_characters() -> None:
