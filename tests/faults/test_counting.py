@@ -268,7 +268,7 @@ async def test_a_message_of_another_kind_is_planned_around_or_refused(
 
 @pytest.mark.parametrize("messages", [7, None, {}, {"0": {"role": "user"}}], ids=repr)
 @every_dialect
-async def test_a_list_that_is_none_is_for_the_provider_to_refuse(
+async def test_a_list_that_is_none_is_for_the_provider_to_judge(
     dialect: Dialect, messages: Any, managed: Managed
 ) -> None:
     """The same, for the list itself: nothing is made of it."""
@@ -276,5 +276,5 @@ async def test_a_list_that_is_none_is_for_the_provider_to_refuse(
     story.messages = messages
     async with managed(400) as gate:
         reply = await gate.send(story)
-        assert (reply.status, reply.plan) == (400, "unchanged")
+        assert reply.plan == "unchanged"
         assert reply.raw == story.request().body
