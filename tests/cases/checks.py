@@ -323,7 +323,7 @@ def marks_omission(judged: Judged) -> None:
             continue
         whole = judged.before[index].text
         head, mark, tail = entry.text.partition("\n[… ")
-        number, _, tail = tail.partition(" characters of this result are left out …]\n")
+        number, _, tail = tail.partition(" characters of this result are omitted …]\n")
         assert mark and whole.startswith(head) and whole.endswith(tail)
         assert int(number) == len(whole) - len(head) - len(tail) > 0
 

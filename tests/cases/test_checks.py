@@ -44,7 +44,7 @@ def cut_result(messages: Any) -> None:
 
 
 def half_flag(messages: Any) -> None:
-    messages[3]["content"] = "\U0001f1e9\n[… 1 characters of this result are left out …]\n"
+    messages[3]["content"] = "\U0001f1e9\n[… 1 characters of this result are omitted …]\n"
 
 
 def invent_result(messages: Any) -> None:

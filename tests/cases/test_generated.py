@@ -147,7 +147,7 @@ def test_an_excerpt_is_whole_characters_and_says_what_is_missing(dialect: Dialec
     outcome = by_library(case, limit)
     if outcome.replaced:
         shown = json.dumps(json.loads(outcome.sent or b""), ensure_ascii=False)
-        assert "characters of this result are left out" in shown
+        assert "characters of this result are omitted" in shown
     if dialect != "gemini":  # where a result is an object, not a text
         for check in ("well_formed_text", "valid_json", "marks_omission", "group_whole", "within_budget"):
             CHECKS[check](Judged(case, outcome))

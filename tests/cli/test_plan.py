@@ -197,7 +197,7 @@ def test_pins_and_excerpts_are_heeded(capsys: Screen, tmp_path: Path) -> None:
     assert 1 in pinned["kept"]
     (replaced,) = shortened["replaced"]
     assert replaced["reason"] == "excerpt"
-    assert "characters of this result are left out" in json.dumps(shortened["request"], ensure_ascii=False)
+    assert "characters of this result are omitted" in json.dumps(shortened["request"], ensure_ascii=False)
 
 
 @pytest.mark.parametrize(

@@ -71,4 +71,4 @@ def test_pins_by_pointer_and_excerpts_are_heeded() -> None:
     shortened = propose(long, METER, Terms(limit=500, caps=CAPS, excerpts=True))
     assert shortened.plan.kept == (0, 1, 2, 3, 4)
     assert shortened.plan.replaced
-    assert b"characters of this result are left out" in shortened.render()
+    assert b"characters of this result are omitted" in shortened.render()

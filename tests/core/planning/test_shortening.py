@@ -16,7 +16,7 @@ from ullage.testing import make_request
 from ullage.testing.builders import Exchange
 
 METER = make_meter(dialect="openai-chat", provider="openai", model="gpt-4.1", client=None)
-MARK = " characters of this result are left out …]\n"
+MARK = " characters of this result are omitted …]\n"
 
 
 def conversation(dialect: Dialect, *results: str) -> Conversation:

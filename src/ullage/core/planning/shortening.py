@@ -63,7 +63,7 @@ def excerpt(text: str, chars: int) -> str:
     first = head(text, chars // 2)
     last = tail(text[len(first) :], chars - chars // 2)
     missing = len(text) - len(first) - len(last)
-    return f"{first}\n[… {missing} characters of this result are left out …]\n{last}"
+    return f"{first}\n[… {missing} characters of this result are omitted …]\n{last}"
 
 
 def _long_results(conversation: Conversation, facts: RequestFacts, meter: Meter) -> Iterator[_Result]:
