@@ -36,7 +36,6 @@ from ullage.core.planning import Anchored, Policy, become_aware
 from ullage.core.profiles import resolve_profile
 from ullage.core.wire import parse_request
 from ullage.engine.anchoring import Anchoring
-from ullage.engine.identity import Kinship
 from ullage.engine.knowledge import Knowledge
 from ullage.engine.measuring import Measuring
 from ullage.engine.warmth import Warmth
@@ -200,13 +199,13 @@ def growth_steps(meter: Meter, sent: list[Measures]) -> Iterator[Step]:
         for number in range(TUNING.window)
     ]
     anchoring = Anchoring(lambda key: pairs)
-    first = Kinship(session="s", relation="new", shared=0, before=0)
-    anchoring.settle("s", anchoring.look_ahead(meter, sent[0], first), Usage(input_fresh=600_000, output=300))
-    second = replace(first, relation="extends", shared=len(sent[0].messages))
-    outlook = anchoring.look_ahead(meter, sent[1], second)
+    first, second = (tuple(range(len(measures.messages))) for measures in sent)
+    outlook = anchoring.look_ahead("s", meter, sent[0], first)
+    anchoring.settle("s", outlook, Usage(input_fresh=600_000, output=300))
+    outlook = anchoring.look_ahead("s", meter, sent[1], second)
     assert outlook.expectation is not None
     usage = Usage(input_fresh=outlook.expectation.tokens, output=300)
-    yield Step("next prompt expected from the last usage", lambda: anchoring.look_ahead(meter, sent[1], second), 5)
+    yield Step("next prompt expected from the last usage", lambda: anchoring.look_ahead("s", meter, sent[1], second), 5)
     assert anchoring.settle("other", outlook, usage) is not None
     yield Step(
         f"law of growth learned from {TUNING.window} pairs", lambda: anchoring.settle("other", outlook, usage), 5

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec.structs import replace
-
 from tests.engine.observing import Asked, Bench, asked
 from ullage.core.accounting import Entry, Measure, make_meter
 from ullage.core.content import Usage
 from ullage.engine.anchoring import Anchoring
-from ullage.engine.identity import Kinship
 from ullage.engine.measuring import Measures
 from ullage.stores import CallRecord
 
@@ -98,6 +95,20 @@ def test_a_failed_answer_is_no_anchor_and_teaches_nothing() -> None:
     assert again.expected["pairs"] == 2
 
 
+def test_a_branch_is_not_expected_from_the_call_beside_it() -> None:
+    """Of two calls at once the one that is answered last is the anchor; what goes on from the other one says nothing of it."""
+    aside = [*conversation(4).payload["messages"][:-1], {"role": "user", "content": "Something else. " * 400}]
+    with Bench() as bench:
+        play(bench, 3, 1.0)
+        beside, main = bench.begin(conversation(4).having(messages=aside)), bench.begin(conversation(4))
+        bench.end(main, answer(4_000))
+        bench.end(beside, answer(6_000))
+        on = bench.end(bench.begin(conversation(5)), answer(4_600))
+        after = bench.end(bench.begin(conversation(6)), answer(5_600))
+    assert on.expected is None
+    assert after.expected is not None
+
+
 def test_more_tools_are_counted_in_and_no_sample() -> None:
     tool = {"name": "ping", "description": TEXT * 20, "input_schema": {"type": "object", "properties": {}}}
     with Bench() as bench:
@@ -114,11 +125,10 @@ def test_models_of_any_number_of_names_are_not_all_remembered() -> None:
     anchoring = Anchoring()
     for number in range(700):
         meter = make_meter(dialect="anthropic", provider="p", model=f"model-{number}", client=None)
-        kinship = Kinship(session=f"s{number}", relation="extends", shared=1, before=1)
         for count in (1, 2, 3):
             words = [Measure(role="user", entries=(entry(400),)) for _ in range(count)]
-            outlook = anchoring.look_ahead(meter, Measures([], [], words), replace(kinship, shared=count - 1))
-            anchoring.settle(kinship.session, outlook, Usage(input_fresh=1000 + 405 * count, output=4))
+            outlook = anchoring.look_ahead(f"s{number}", meter, Measures([], [], words), tuple(range(count)))
+            anchoring.settle(f"s{number}", outlook, Usage(input_fresh=1000 + 405 * count, output=4))
     assert 0 < anchoring.learned <= 500
 
 
@@ -130,10 +140,9 @@ def test_an_anchor_weighs_what_limits_weigh() -> None:
         Measure(entries=(entry(400),), frame=5, sealed_tokens=30),
     )
     anchoring = Anchoring()
-    kinship = Kinship(session="s", relation="extends", shared=0, before=0)
-    first = anchoring.look_ahead(meter, Measures([fixed], [], [said]), kinship)
+    first = anchoring.look_ahead("s", meter, Measures([fixed], [], [said]), (1,))
     anchoring.settle("s", first, Usage(input_fresh=900, output=4))
-    second = anchoring.look_ahead(meter, Measures([fixed], [], [said, said]), replace(kinship, shared=1))
+    second = anchoring.look_ahead("s", meter, Measures([fixed], [], [said, said]), (1, 2))
     assert (first.local_tokens, second.local_tokens) == (107 + 435, 107 + 2 * 435)
     assert fixed.weight + said.weight == first.local_tokens
     assert second.anchor is not None and second.anchor.local_tokens == first.local_tokens

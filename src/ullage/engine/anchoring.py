@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from ullage.core.accounting import Measure, Meter
 
-    from .identity import Kinship
     from .measuring import Measures
 
 _SESSIONS = 2_000
@@ -41,12 +40,12 @@ _STATES = 500
 
 
 class Anchor(Struct, frozen=True, kw_only=True):
-    """The last trusted call of a session: its usage, how many messages it sent, and what stood before them. `local_tokens` is
-    what the estimator made of the whole of it."""
+    """The last trusted call of a session: its usage, the canonical hashes of the messages it sent, and what stood before them.
+    `local_tokens` is what the estimator made of the whole of it."""
 
     key: Key
     usage: Usage
-    messages: int
+    hashes: tuple[int, ...]
     fixed_tokens: int
     local_tokens: int
     turn_reasoning: int
@@ -55,10 +54,11 @@ class Anchor(Struct, frozen=True, kw_only=True):
 class Outlook(Struct, frozen=True, kw_only=True):
     """What is known of a call before it is answered. Without an anchor there is nothing to expect, but one may come of it.
 
-    `local_tokens` is what the estimator makes of the whole request, as limits and plans weigh it."""
+    `hashes` are the canonical ones of its messages; `local_tokens` is what the estimator makes of the whole request, as limits
+    and plans weigh it."""
 
     key: Key
-    messages: int
+    hashes: tuple[int, ...]
     fixed_tokens: int
     local_tokens: int = 0
     sent_ms: int = 0
@@ -84,22 +84,26 @@ class Anchoring:
         """For how many providers, models, estimators and clients something was learned."""
         return sum(bool(state.pairs) for state in self._states.values())
 
-    def look_ahead(self, meter: Meter, measures: Measures, kinship: Kinship, sent_ms: int = 0) -> Outlook:
-        """What the call will be said to have sent, if it goes on from one that is known. `sent_ms` is when it is sent."""
+    def look_ahead(
+        self, session: str, meter: Meter, measures: Measures, hashes: tuple[int, ...], sent_ms: int = 0
+    ) -> Outlook:
+        """What the call will be said to have sent, if it goes on from the session's anchor. `hashes` are the canonical ones of
+        its messages, `sent_ms` is when it is sent."""
         key = _key(meter)
         fixed_tokens = sum(measure.weight for measure in (*measures.system, *measures.tools))
-        anchor = self._anchor(kinship.session, key)
+        anchor = self._anchor(session, key)
         outlook = Outlook(
             key=key,
-            messages=len(measures.messages),
+            hashes=hashes,
             fixed_tokens=fixed_tokens,
             sent_ms=sent_ms,
             state=self._state(key, meter),
             anchor=anchor,
         )
-        if anchor is None or kinship.shared < anchor.messages:
+        # The call before need not be the anchor: another one, sent at the same time, may have been answered later.
+        if anchor is None or hashes[: len(anchor.hashes)] != anchor.hashes:
             return replace(outlook, local_tokens=fixed_tokens + sum(measure.weight for measure in measures.messages))
-        added = measures.messages[anchor.messages :]
+        added = measures.messages[len(anchor.hashes) :]
         addition = _addition(anchor, outlook, added)
         return replace(
             outlook,
@@ -140,7 +144,7 @@ class Anchoring:
         self._anchors[session] = Anchor(
             key=outlook.key,
             usage=usage,
-            messages=outlook.messages,
+            hashes=outlook.hashes,
             fixed_tokens=outlook.fixed_tokens,
             local_tokens=outlook.local_tokens,
             turn_reasoning=turn_reasoning,

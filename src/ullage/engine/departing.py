@@ -18,7 +18,6 @@ from ullage.upstream import provider_of
 
 from .departure import Departure
 from .encoding import REQUEST_LIMIT_BYTES, make_decoder
-from .identity import Genealogy
 from .keeping import Asker, Keeping
 from .kinds import CONVERSATION
 from .managing import Managing
@@ -70,8 +69,6 @@ class Departing:
         )
         # Links followed as those do who pin for a project; the disk is asked once.
         self._find_project = functools.lru_cache(_PROJECTS)(root_finder("project"))
-        # What was sent in each managed session, which is not what the client sends.
-        self._sent = Genealogy()
         # Sessions that branched off from another one: what is kept for that goes along.
         self._parents: dict[str, str] = {}
 
@@ -175,8 +172,7 @@ class Departing:
         if observation.sight is not None:
             estimated = reader.measuring.weigh(sent, active).total
             observation.sight = replace(observation.sight, estimated=estimated)
-        hashes = reader.measuring.canonical_hashes(sent)
-        reader.expect(observation, exchange, self._sent.place_named(observation.session, hashes))
+        reader.expect(observation, exchange, sent)
         reader.forecast(observation, exchange, sent)
 
     def _asker(self, observation: Observation) -> Asker:

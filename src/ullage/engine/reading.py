@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from .exchange import Exchange
     from .foresight import Sight
-    from .identity import Kinship
     from .knowledge import Sources
 
 _log = logging.getLogger("ullage.engine")
@@ -239,7 +238,8 @@ class Reader:
         active = self.choose_meters(observation, exchange, conversation)
         self.measure(observation, conversation, active)
         observation.sight = self.judge(observation, exchange, conversation, active)
-        self.expect(observation, exchange, observation.kinship)
+        if observation.kinship is not None:
+            self.expect(observation, exchange, conversation)
         self.forecast(observation, exchange, conversation)
 
     def choose_meters(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> Meter:
@@ -268,13 +268,16 @@ class Reader:
             requested_output=requested_output(conversation),
         )
 
-    def expect(self, observation: Observation, exchange: Exchange, kinship: Kinship | None) -> None:
+    def expect(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
         """What its prompt should be, if it goes on from a call that is known."""
-        if kinship is not None:
-            assert observation.meter is not None and observation.measures is not None, "it has been weighed"
-            observation.outlook = self._anchoring.look_ahead(
-                observation.meter, observation.measures, kinship, exchange.created_ms
-            )
+        assert observation.meter is not None and observation.measures is not None, "it has been weighed"
+        observation.outlook = self._anchoring.look_ahead(
+            observation.session,
+            observation.meter,
+            observation.measures,
+            self.measuring.canonical_hashes(conversation),
+            exchange.created_ms,
+        )
 
     def forecast(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
         """What its provider should read from cache."""
