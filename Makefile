@@ -47,6 +47,9 @@ kept-evidence: $(VENV)/.dev ## measure anew what docs/reference/kept-evidence.md
 replay-sessions: $(VENV)/.dev ## send the recorded sessions beside the repository through a gateway, and compare its estimates with usage
 	@$(BIN)/python -m ullage.testing.replay ../shared/data/sessions
 
+replay: $(VENV)/.dev ## measure anew what docs/explanation/cache-honest-tail.md says, on the recorded sessions beside the repository
+	@$(BIN)/python scripts/replay_report.py --write
+
 bench: $(VENV)/.dev ## the benchmark tables, ours against a named floor in the same run
 	@sh scripts/bench
 
