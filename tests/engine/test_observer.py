@@ -129,6 +129,15 @@ def test_a_fault_in_reading_an_answer_costs_no_record(
     assert (record.status, record.session) == (200, "s")
 
 
+def test_a_fault_in_learning_costs_no_record(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    with Bench() as bench:
+        monkeypatch.setattr("ullage.engine.reading.Anchoring.settle", fail)
+        record = bench.ask(CALL)
+    assert record.warnings == ("accounting_failed",)
+    assert record.sample is None
+    assert record.usage is not None and record.breakdown is not None
+
+
 async def test_a_fault_in_counting_is_no_count(monkeypatch: pytest.MonkeyPatch) -> None:
     with Bench() as bench:
         exchange = bench.begin(COUNT)

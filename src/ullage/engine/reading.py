@@ -127,6 +127,13 @@ class Reader:
         self._recorder.record(observation, exchange, answer, breakdown, learned)
 
     def _settle(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> Learned:
+        try:
+            return self._learn(observation, exchange, answer)
+        except Exception:  # noqa: BLE001 - as above
+            tell_fault(exchange)
+            return Learned(targets=self._foresight.switches.targets(observation.session))
+
+    def _learn(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> Learned:
         """Learns from a whole answer; one that failed or was cut proves nothing (accounting specification, section 8)."""
         refused = self._foresight.refuse(observation, answer, outcome=outcome_of(observation, exchange, answer))
         pair = None
