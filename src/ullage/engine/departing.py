@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ullage.core.errors import PrivacyError, RequestError, UllageError
-from ullage.core.evidence.memory import MemoryLimits
-from ullage.settings.keeping import make_artifact_caps
+from ullage.settings.keeping import make_artifact_caps, make_memory_limits
 from ullage.stores import root_finder
 from ullage.upstream import provider_of
 
@@ -63,7 +62,7 @@ class Departing:
         self._managing = Managing(
             settings.planning,
             measuring=reader.measuring,
-            keeping=Keeping(store, _memory_limits(settings)),
+            keeping=Keeping(store, make_memory_limits(settings)),
             trimmer=_make_trimmer(store, settings, data_dir) if data_dir is not None else None,
             guard=self._guard,
         )
@@ -224,14 +223,6 @@ def _departure(
         target=sight.awareness.profile.key if sight is not None else "",
         estimate=managed.estimate if managed is not None else None,
         why=managed.why if managed is not None else "",
-    )
-
-
-def _memory_limits(settings: Settings) -> MemoryLimits:
-    return MemoryLimits(
-        chars=settings.memory.claim_chars,
-        results=settings.memory.max_results,
-        tokens=settings.planning.max_memory_tokens,
     )
 
 
