@@ -106,7 +106,8 @@ def gateway(upstream: str, **env: str) -> Iterator[Running]:
         arguments = ["-m", "ullage", "serve", "--port", str(port), "--data-dir", folder]
         for dialect in ("openai", "anthropic", "gemini"):
             arguments += ["--upstream", f"{dialect}={upstream}"]
-        with run("ullage", arguments, port, XDG_CONFIG_HOME=folder, ULLAGE_MODELS__REFRESH="false", **env) as running:
+        settings = {"XDG_CONFIG_HOME": folder, "ULLAGE_MODELS__REFRESH": "false", **env}
+        with run("ullage", arguments, port, **settings) as running:
             yield running
 
 
