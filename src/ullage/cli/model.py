@@ -221,7 +221,7 @@ def _limit_lines(whole: dict[str, Any]) -> list[str]:
     if budget is None or adaptive is None:
         return ["No limits: the window is unknown. Tell it with `context_window` under models.overrides."]
     rows = [(words, tokens(budget[key]), "") for words, key in _SPACE]
-    rows.append(("ratio", "", ratio_text(budget["ratio"])))
+    rows.append(("slope" if "slope" in whole["calibration"] else "ratio", "", ratio_text(budget["ratio"])))
     if budget["offset"]:
         rows.append(("offset", "", tokens(round(budget["offset"]))))
     rows += [(name, tokens(budget[f"nominal_{name}"]), tokens(budget[name])) for name in ("hard", "soft", "preferred")]

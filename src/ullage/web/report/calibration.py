@@ -45,6 +45,7 @@ def _lead(calibration: dict[str, Any]) -> str:
             f"taken for one of {calibration['target']}: {calibration['accepted']} of at least "
             f"{calibration['minimum_samples']} samples are accepted."
         )
+    said += " Limits go by this ratio under ratio-v1, and under growth-v1 where a session has no call before."
     if not calibration["complete"]:
         said += " The source leaves out the system prompt or the tools, so every ratio here is too high."
     return said
