@@ -9,7 +9,7 @@ from msgspec import Struct, structs, to_builtins
 
 from ullage.core.accounting import Meter, assemble, read_options
 from ullage.core.caching import is_whole
-from ullage.core.planning import Awareness, Budget, Caps, PlanInput, plan_live
+from ullage.core.planning import Awareness, Budget, Caps, PlanInput, plan, plan_live
 from ullage.core.planning.assembling import Evidence, RequestFacts, make_input, render_plan, resolve_caps
 from ullage.core.planning.manifest import report_plan
 from ullage.core.privacy import CLASSES, Exclusion
@@ -192,7 +192,7 @@ class Managing:
         self, work: _Work, offered: Sequence[Supplement]
     ) -> tuple[PlanInput, Plan, Sequence[Evidence], TailChoice | None]:
         """The plan, with what it was made from; made again without the references to what could not be kept on disk."""
-        trims = self._offer_trims(work, frozenset())
+        trims = self._offer_trims(work)
         given, evidence = self._input(work, offered, trims)
         tail = self._tails.choose(
             work.asker.session,
@@ -203,14 +203,17 @@ class Managing:
             now_ms=work.now_ms,
         )
         excluded: frozenset[Place] = frozenset()
+        squeezed: frozenset[int] = frozenset()
         while True:
             given = structs.replace(given, tail=tail.first if tail is not None else None)
             made = plan_live(given)
             failed = self._keep_artifacts(work, trims, made)
-            if not failed:
+            too_large = frozenset() if squeezed else _find_too_large(made, given)
+            if not failed and not too_large:
                 return given, made, evidence, tail
             excluded |= failed
-            trims = self._offer_trims(work, excluded)
+            squeezed |= too_large
+            trims = self._offer_trims(work, excluded, squeezed)
             given, evidence = self._input(work, offered, trims)
 
     def _input(
@@ -227,11 +230,18 @@ class Managing:
         )
         return given, evidence
 
-    def _offer_trims(self, work: _Work, excluded: frozenset[Place]) -> Offered:
+    def _offer_trims(
+        self, work: _Work, excluded: frozenset[Place] = frozenset(), squeezed: frozenset[int] = frozenset()
+    ) -> Offered:
         if self._trimmer is None:
             return Offered()
         return self._trimmer.offer(
-            work.conversation, work.facts, work.meter, input_tokens=work.budget.active, excluded=excluded
+            work.conversation,
+            work.facts,
+            work.meter,
+            input_tokens=work.budget.active,
+            excluded=excluded,
+            squeezed=squeezed,
         )
 
     def _keep_artifacts(self, work: _Work, trims: Offered, made: Plan) -> frozenset[Place]:
@@ -292,6 +302,14 @@ class _Work(Struct, frozen=True, kw_only=True):
 def _class_of(name: str) -> Classification:
     """A class by its name; what is not known may go nowhere."""
     return next((known for known in CLASSES if known == name), "local-only")
+
+
+def _find_too_large(made: Plan, given: PlanInput) -> frozenset[int]:
+    """The messages that must be sent, where they do not fit even in an emergency."""
+    if made.status != "fallback" or made.error == "fixed_over_limit" or made.tokens <= made.limit:
+        return frozenset()
+    least = plan(given)
+    return frozenset(least.kept) if least.status == "refused" else frozenset()
 
 
 def _render(conversation: Conversation, made: Plan, evidence: Sequence[Evidence]) -> bytes | None:

@@ -22,11 +22,12 @@ _LONG = b'"1h"'
 
 
 class Tails:
-    """Remembers what the last choice of each session leaves to the next one. Used by one thread only."""
+    """Remembers what the last choice of each session leaves to the next one with the same target: another one has a window and a
+    cache of its own. Used by one thread only."""
 
     def __init__(self, policy: TailPolicy) -> None:
         self._policy = policy
-        self._memories: dict[str, TailMemory] = {}
+        self._memories: dict[tuple[str, str], TailMemory] = {}
 
     def choose(
         self,
@@ -51,9 +52,10 @@ class Tails:
             cache_share=shares.read_share if shares.total else None,
             samples=awareness.calibration.observed,
         )
-        choice, memory = choose_tail(_trimmed(given), context, self._memories.pop(session, None), self._policy)
+        key = (session, profile.key)
+        choice, memory = choose_tail(_trimmed(given), context, self._memories.pop(key, None), self._policy)
         if memory is not None:
-            self._memories[session] = memory
+            self._memories[key] = memory
             if len(self._memories) > _SESSIONS:
                 del self._memories[next(iter(self._memories))]
         return choice

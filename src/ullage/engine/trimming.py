@@ -10,6 +10,8 @@ import functools
 import logging
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import structs
+
 from ullage.core.errors import StoreError
 from ullage.core.evidence.artifacts import CHARS_PER_TOKEN, FRAME_CHARS, adapt_caps, to_bytes
 from ullage.core.evidence.offers import find_calls, find_offers, may_offer
@@ -105,14 +107,18 @@ class Trimmer:
         *,
         input_tokens: int,
         excluded: Iterable[Place] = (),
+        squeezed: frozenset[int] = frozenset(),
     ) -> Offered:
         """A reference for every large tool result, but for those in `excluded`; `input_tokens` may be sent in all.
 
+        The messages in `squeezed` do not fit as they are: their results are offered as short as it takes for them to fit alone.
         A result that was seen before costs a look-up.
         """
-        caps = _share(self._caps, facts, input_tokens) if self._adaptive else self._caps
+        usual = _share(self._caps, facts, input_tokens) if self._adaptive else self._caps
+        tight = _share(self._caps, _only(facts, squeezed), input_tokens) if squeezed else usual
         weighed: dict[Place, Weighed] = {}
         for index, piece in enumerate(conversation.messages):
+            caps = tight if index in squeezed else usual
             if facts.facts[index].results and may_offer(piece, caps):
                 for one in self._find(conversation, facts.facts, index, meter, caps):
                     weighed[index, one.offer.ordinal] = one
@@ -181,6 +187,16 @@ class Trimmer:
 def open_artifacts(data_dir: Path, root: str | None) -> ArtifactFiles:
     """The artifacts of a project, or of the user."""
     return ArtifactFiles(artifact_folder(data_dir, project_digest(root) if root is not None else None))
+
+
+def _only(facts: RequestFacts, indices: Iterable[int]) -> RequestFacts:
+    """The facts of some messages."""
+    chosen = sorted(indices)
+    return structs.replace(
+        facts,
+        facts=tuple(facts.facts[index] for index in chosen),
+        tokens=tuple(facts.tokens[index] for index in chosen),
+    )
 
 
 def _share(caps: ArtifactCaps, facts: RequestFacts, input_tokens: int) -> ArtifactCaps:
