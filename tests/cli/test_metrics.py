@@ -119,7 +119,7 @@ def test_what_came_over_the_wire_cannot_steer_the_terminal(capsys: Screen) -> No
 @pytest.mark.usefixtures("priced")
 def test_a_time_that_is_none_is_refused_with_what_to_give(capsys: Screen) -> None:
     status, out, err = call(capsys, "--since", "yesterday")
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert "'yesterday' is no time" in err
     assert "24h" in err
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from ullage.core.errors import InputError
+from ullage.core.errors import CallError
 from ullage.core.profiles.facts import Prices, PriceTier
 from ullage.stores import MemoryStore
 from ullage.stores.metrics import Tally, cost_nano_usd, parse_since, report_metrics
@@ -203,5 +203,5 @@ def test_a_time_may_name_its_zone_and_lies_never_before_the_epoch() -> None:
 
 @pytest.mark.parametrize("text", ["", "yesterday", "24", "-3h", "1e9d", "9999999h", "2026-13-01"])
 def test_what_is_no_time_is_said_to_be_none(text: str) -> None:
-    with pytest.raises(InputError, match="is no time"):
+    with pytest.raises(CallError, match="is no time"):
         parse_since(text, NOW_MS)

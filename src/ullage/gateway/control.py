@@ -118,7 +118,12 @@ class Control:
     def _metrics(self, query: dict[str, str]) -> Any:
         now_ms = int(time.time() * 1000)
         since_ms = parse_since(query.get("since", DEFAULT_SINCE), now_ms)
-        by = next((group for group in GROUPS if group == query.get("by")), GROUPS[0])
+        wanted = query.get("by", GROUPS[0])
+        by = next((group for group in GROUPS if group == wanted), None)
+        if by is None:
+            raise CallError(
+                f"{wanted[:40]!r} is nothing to group by.", hint=f"Known: {', '.join(GROUPS)}.", code="bad_by"
+            )
         return report_metrics(self._store, since_ms=since_ms, until_ms=now_ms, by=by)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
-from ullage.core.errors import InputError
+from ullage.core.errors import CallError
 from ullage.core.profiles.facts import Prices
 
 from .report import iso_time, target_of
@@ -71,7 +71,7 @@ def report_metrics(store: Reader, *, since_ms: int, until_ms: int, by: Group = "
 def parse_since(text: str, now_ms: int) -> int:
     """`30m`, `24h`, `7d`, `2w` before now, or a date or time in ISO 8601 (UTC if it names no zone), as epoch milliseconds.
 
-    Raises `InputError`.
+    Raises `CallError`.
     """
     span = _SPAN.fullmatch(text.strip().lower())
     if span is not None:
@@ -80,7 +80,7 @@ def parse_since(text: str, now_ms: int) -> int:
         moment = datetime.fromisoformat(text.strip())
         return max(0, int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000))
     except (ValueError, OverflowError) as error:
-        raise InputError(
+        raise CallError(
             f"{text[:40]!r} is no time.",
             hint="Give a span (30m, 24h, 7d, 2w) or a date (2026-05-28).",
             code="bad_since",
