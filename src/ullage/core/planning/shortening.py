@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ullage.core.evidence.excerpts import head, tail
 from ullage.core.tokens.estimators import utf16_units
 from ullage.core.tokens.surrogates import replace_lone_surrogates
-from ullage.core.wire import read_message
+from ullage.core.wire import read_message, result_texts
 
 from .assembling import Reference
 from .request import Trim
@@ -70,17 +70,19 @@ def _long_results(conversation: Conversation, facts: RequestFacts, meter: Meter)
     for index, fact in enumerate(facts.facts):
         if not any(result.text_chars > LONG_CHARS for result in fact.results):
             continue
-        message = read_message(conversation.messages[index], conversation.dialect)
-        parts = [part for part in message.parts if part.kind == "tool_result"]
+        piece = conversation.messages[index]
+        parts = [part for part in read_message(piece, conversation.dialect).parts if part.kind == "tool_result"]
+        replaced = result_texts(piece, conversation.dialect)
         for part, result in zip(parts, fact.results, strict=True):
-            if result.ordinal is not None and result.text_chars > LONG_CHARS:
-                texts = _texts(part)
-                tokens = sum(_weigh(text, part.name, meter) for text in texts)
-                yield _Result(index, result.ordinal, result.call_id, part.name, "\n".join(texts), tokens)
+            text = replaced[result.ordinal] if result.ordinal is not None else None
+            if text is not None and len(text) > LONG_CHARS:
+                texts = _texts(part) if part.parts else [text]
+                tokens = sum(_weigh(one, part.name, meter) for one in texts)
+                yield _Result(index, result.ordinal or 0, result.call_id, part.name, text, tokens)
 
 
 def _texts(result: Part) -> list[str]:
-    return [part.text for part in result.parts if part.kind == "text"] if result.parts else [result.text]
+    return [part.text for part in result.parts if part.kind == "text"]
 
 
 def _reference(result: _Result, meter: Meter, share: int) -> Reference | None:
