@@ -10,7 +10,7 @@ from .files import explain, open_for_reading, open_for_writing
 from .inspection import RECORDS
 from .swap import remove_database
 from .tally import count_rows
-from .upkeep import PORTION_RECORDS
+from .upkeep import PORTION_RECORDS, REMOVE_OLD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,12 +23,6 @@ _COUNT_OLD = {
     "events": "SELECT count(*) FROM events WHERE created_ms < ?",
     "sessions": "SELECT count(*) FROM sessions WHERE last_ms < ?",
     "artifacts": "SELECT count(*) FROM artifacts WHERE used_ms < ?",
-}
-_REMOVE_OLD = {
-    "calls": "DELETE FROM calls WHERE seq IN (SELECT seq FROM calls WHERE created_ms < ? LIMIT ?)",
-    "events": "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE created_ms < ? LIMIT ?)",
-    "sessions": "DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE last_ms < ? LIMIT ?)",
-    "artifacts": "DELETE FROM artifacts WHERE seq IN (SELECT seq FROM artifacts WHERE used_ms < ? LIMIT ?)",
 }
 _COUNT_CALLS = "SELECT count(*) FROM calls"
 _REMOVE_MORE = (
@@ -65,7 +59,7 @@ def prune_database(path: Path, limits: Limits, now_ms: int) -> dict[str, int]:
         open_for_reading(path).close()  # one of another version is not changed by the way
         with closing(open_for_writing(path, now_ms)) as connection:
             connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
-            removed = {table: _remove(connection, sql, limits.oldest_ms) for table, sql in _REMOVE_OLD.items()}
+            removed = {table: _remove(connection, sql, limits.oldest_ms) for table, sql in REMOVE_OLD.items()}
             if limits.calls is not None:
                 while portion := connection.execute(_REMOVE_MORE, (PORTION_RECORDS, limits.calls)).rowcount:
                     removed["calls"] += portion

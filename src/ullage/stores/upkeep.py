@@ -25,12 +25,14 @@ PREFIX_KEEP_MS = 26 * 60 * 60 * 1000
 LARGE_BYTES = 1024**3
 """From here on a person should know (planner specification, section 29.4)."""
 
-_REMOVE_OLD = (
-    "DELETE FROM calls WHERE seq IN (SELECT seq FROM calls WHERE created_ms < ? LIMIT ?)",
-    "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE created_ms < ? LIMIT ?)",
-    "DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE last_ms < ? LIMIT ?)",
-    "DELETE FROM artifacts WHERE seq IN (SELECT seq FROM artifacts WHERE used_ms < ? LIMIT ?)",
-)
+REMOVE_OLD = {
+    "calls": "DELETE FROM calls WHERE seq IN (SELECT seq FROM calls WHERE created_ms < ? LIMIT ?)",
+    "events": "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE created_ms < ? LIMIT ?)",
+    "sessions": "DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE last_ms < ? LIMIT ?)",
+    "artifacts": "DELETE FROM artifacts WHERE seq IN (SELECT seq FROM artifacts WHERE used_ms < ? LIMIT ?)",
+}
+"""By table: removes rows older than a time in epoch milliseconds, at most so many."""
+
 _REMOVE_COLD = "DELETE FROM prefixes WHERE seq IN (SELECT seq FROM prefixes WHERE used_ms < ? LIMIT ?)"
 _TRIM_KEY = (
     "DELETE FROM samples WHERE seq IN (SELECT seq FROM samples WHERE provider = ? AND model = ? AND estimator = ?"
@@ -45,7 +47,7 @@ _TRIM_ALL = (
 
 def prune_portion(connection: sqlite3.Connection, now_ms: int, keep_ms: int) -> int:
     """Removes one portion of what is older than `keep_ms`, of cold prefixes and of too many samples; how many rows that were."""
-    removed = sum(connection.execute(sql, (now_ms - keep_ms, PORTION_RECORDS)).rowcount for sql in _REMOVE_OLD)
+    removed = sum(connection.execute(sql, (now_ms - keep_ms, PORTION_RECORDS)).rowcount for sql in REMOVE_OLD.values())
     removed += connection.execute(_REMOVE_COLD, (now_ms - PREFIX_KEEP_MS, PORTION_RECORDS)).rowcount
     return removed + connection.execute(_TRIM_ALL, (SAMPLES_KEPT, PORTION_RECORDS)).rowcount
 
