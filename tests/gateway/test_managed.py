@@ -289,3 +289,26 @@ async def test_the_tail_keeps_its_beginning_until_it_must_move_by_several_turns(
     for call in calls:
         assert call.plan is not None and call.plan["cache"]["mode"] == "auto"
         assert call.plan["tokens"] <= call.plan["limit"]
+
+
+async def test_the_rules_of_a_project_outlive_the_turn_that_they_came_with(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """anthropics/claude-code#19471: instruction files stand in a message, and leave with it unless somebody holds on to them."""
+    rules = (
+        "<system-reminder>\nCodebase and user instructions are shown below. Be sure to adhere to these instructions.\n\n"
+        "Contents of /p/CLAUDE.md (project instructions, checked into the codebase):\n\nAlways answer in Latin.\n"
+        "</system-reminder>"
+    )
+    request = long_request("anthropic")
+    body = json.loads(request.body)
+    first = body["messages"][0]
+    body["messages"][0] = {"role": "user", "content": [{"type": "text", "text": rules}, {"type": "text", "text": "Hi"}]}
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        for agent, kept in (("claude-cli/2.1.332 (external, cli)", True), ("other/1.0", False)):
+            headers = {**request.headers, "user-agent": agent, "x-ullage-session": agent[:5]}
+            async with client.post(gateway.url + request.path, json=body, headers=headers) as response:
+                assert response.headers["x-ullage-plan"] == "managed"
+            sent = json.loads(fake.requests[-1].body)["messages"]
+            assert (sent[0] == body["messages"][0]) == kept
+            assert first not in sent

@@ -148,6 +148,8 @@ class Departing:
         reader = self._reader
         reader.place(observation, conversation)
         active = reader.choose_meters(observation, exchange, cleared)
+        assert observation.meter is not None, "it has been chosen"
+        reader.measuring.measure(cleared, observation.meter, active)
         observation.sight = reader.judge(observation, exchange, cleared, active)
         if observation.sight is None:
             return None
@@ -158,6 +160,7 @@ class Departing:
             active,
             exchange.created_ms,
             hashes=reader.measuring.canonical_hashes(conversation),
+            instructing=reader.measuring.instructing(cleared, observation.meter),
             destination=destination,
         )
         return observation.managed

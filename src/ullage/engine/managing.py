@@ -138,12 +138,14 @@ class Managing:
         now_ms: int,
         *,
         hashes: tuple[int, ...],
+        instructing: tuple[int, ...] = (),
         destination: Destination | None = None,
     ) -> Managed:
         """What is sent for a request, planned in tokens of the `active` meter.
 
-        `hashes` are the canonical ones of the messages as the client sent them. What is added is only what the `destination` may
-        see. Without a known window there is nothing to fit the request into: it stays as it is.
+        `hashes` are the canonical ones of the messages as the client sent them, `instructing` the numbers of those that hold its
+        instruction files: rules of the project outlive the turn that they came with. What is added is only what the `destination`
+        may see. Without a known window there is nothing to fit the request into: it stays as it is.
         """
         if not is_whole(conversation):
             return Managed(conversation, unplanned=_PARTIAL)
@@ -156,6 +158,7 @@ class Managing:
             meter=active,
             facts=self._read_facts(conversation, awareness.budget, active),
             hashes=hashes,
+            instructing=instructing,
             awareness=awareness,
             budget=awareness.budget,
             caps=resolve_caps(self._caps, awareness.adaptive),
@@ -225,6 +228,7 @@ class Managing:
             budget=work.budget,
             caps=work.caps,
             evidence=evidence,
+            pinned=_pin_instructions(work, offered),
             placement=self._settings.placement,
             rescue=self._settings.rescue_predecessor,
         )
@@ -293,10 +297,25 @@ class _Work(Struct, frozen=True, kw_only=True):
     meter: Meter
     facts: RequestFacts
     hashes: tuple[int, ...]
+    instructing: tuple[int, ...]
     awareness: Awareness
     budget: Budget
     caps: Caps
     now_ms: int
+
+
+def _pin_instructions(work: _Work, offered: Sequence[Supplement]) -> frozenset[int]:
+    """The messages of the user that hold instruction files, the newest first, as far as they fit the cap of pins beside the
+    user's own, and half of the room: rules are worth keeping, not worth a request that cannot be sent."""
+    facts = work.facts
+    pins = sum(one.tokens for one in offered if one.kind == "pin")
+    room = min(work.caps.pinned - pins, (work.budget.active - facts.fixed_tokens) // 2)
+    pinned: set[int] = set()
+    for index in reversed(work.instructing):
+        if facts.facts[index].opens_turn and facts.tokens[index] <= room:
+            room -= facts.tokens[index]
+            pinned.add(index)
+    return frozenset(pinned)
 
 
 def _class_of(name: str) -> Classification:

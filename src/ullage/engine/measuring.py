@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # About 150 bytes a hash and 600 bytes a measure: some 20 MB when both are full.
 _SLICES = 20_000
 _HASH = attrgetter("hash")
+# Sections of the account in which a client's instruction files and skills are found (accounting specification, section 2).
+_INSTRUCTIONS = frozenset({"context", "skills"})
 
 
 class Measures(NamedTuple):
@@ -52,6 +54,7 @@ class Measuring:
         self._fact_lists: Prefixes[SliceFacts] = Prefixes()
         self._measure_lists: Prefixes[Measure] = Prefixes()
         self._weight_lists: Prefixes[int] = Prefixes()
+        self._instruction_lists: Prefixes[bool] = Prefixes()
         self._last: tuple[Slice, ...] = ()
         self._last_keys: tuple[int, ...] = ()
         self._facts: TwoGenerations[int, SliceFacts] = TwoGenerations(_SLICES)
@@ -97,6 +100,17 @@ class Measuring:
             tools=tuple(map(measure, conversation.tools)),
             messages=self._measure_lists.map(meter.key, conversation.messages, self._keys(conversation), measure),
         )
+
+    def instructing(self, conversation: Conversation, meter: Meter) -> tuple[int, ...]:
+        """The numbers of the messages in which the client sends instruction files or its index of skills."""
+        dialect = conversation.dialect
+
+        def instructs(piece: Slice) -> bool:
+            measure = self._measure(piece, dialect, meter, None)
+            return any(entry.section in _INSTRUCTIONS for entry in measure.entries)
+
+        found = self._instruction_lists.map(meter.key, conversation.messages, self._keys(conversation), instructs)
+        return tuple(index for index, instructs_too in enumerate(found) if instructs_too)
 
     def weigh(self, conversation: Conversation, meter: Meter) -> Weights:
         """The tokens of every slice as one number each, for limits and plans; only new ones are read and counted."""
