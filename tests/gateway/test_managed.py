@@ -302,13 +302,11 @@ async def test_the_rules_of_a_project_outlive_the_turn_that_they_came_with(
     )
     request = long_request("anthropic")
     body = json.loads(request.body)
-    first = body["messages"][0]
-    body["messages"][0] = {"role": "user", "content": [{"type": "text", "text": rules}, {"type": "text", "text": "Hi"}]}
+    headers = {**request.headers, "user-agent": "claude-cli/2.1.332 (external, cli)"}
     async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
-        for agent, kept in (("claude-cli/2.1.332 (external, cli)", True), ("other/1.0", False)):
-            headers = {**request.headers, "user-agent": agent, "x-ullage-session": agent[:5]}
+        for said, kept in (([{"type": "text", "text": rules}], True), ([], False)):
+            body["messages"][0] = {"role": "user", "content": [*said, {"type": "text", "text": "Hi"}]}
             async with client.post(gateway.url + request.path, json=body, headers=headers) as response:
                 assert response.headers["x-ullage-plan"] == "managed"
             sent = json.loads(fake.requests[-1].body)["messages"]
             assert (sent[0] == body["messages"][0]) == kept
-            assert first not in sent
