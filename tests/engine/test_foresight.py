@@ -68,6 +68,14 @@ def test_three_samples_calibrate_the_fourth_call() -> None:
     assert ratios == [1.0, 1.0, 1.0, round(640 / estimated, 6)]
 
 
+def test_a_ratio_is_rounded_as_everywhere() -> None:
+    """Halves go up, so that a record and the median of its window agree (planner specification, section 0)."""
+    with Bench(sections=BY_RATIO) as bench:
+        call = bench.ask(chat("word" * 115), answer(129))
+    assert call.sample is not None
+    assert (call.sample["estimated"], call.sample["ratio"]) == (128, 1.007813)
+
+
 def test_each_estimator_gets_one_sample_of_a_call_with_its_raw_estimate() -> None:
     with Bench(sections=BY_RATIO) as bench:
         call = bench.ask(chat(), answer(640, cached=100))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from ullage.core.accounting import make_meter
-from ullage.core.calibration import refuse
+from ullage.core.calibration import refuse, round_ratio
 from ullage.core.planning import Awareness, become_aware, report_awareness
 from ullage.stores import SampleRecord
 
@@ -143,7 +143,7 @@ class Foresight:
             "estimator": sight.estimator,
             "estimated": sight.estimated,
             "actual": usage.prompt,
-            "ratio": round(usage.prompt / sight.estimated, 6),
+            "ratio": round_ratio(usage.prompt / sight.estimated),
             "accepted": True,
         }
 
