@@ -71,7 +71,7 @@ def test_a_long_prompt_costs_more_as_a_whole() -> None:
     tiers = (PriceTier(above=1_000, input=4, cache_read=1), PriceTier(above=9_000, input=8))
     prices = Prices(input=2, cache_read=0.5, tiers=tiers)
     costs = [prompt_usd(prices, OPENAI, prompt=prompt, read=500) * 1_000_000 for prompt in (1_000, 1_001, 9_001)]
-    assert costs == pytest.approx([500 * 0.5 + 500 * 2, 500 * 1 + 501 * 4, 500 * 0.5 + 8_501 * 8])
+    assert costs == pytest.approx([500 * 0.5 + 500 * 2, 500 * 1 + 501 * 4, 500 * 1 + 8_501 * 8])
 
 
 def test_without_prices_a_million_tokens_is_one() -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from ullage.core.caching import Expectation, Mark, expect, leave, make_chain
 from ullage.core.content import Usage
-from ullage.core.profiles.pricing import PARTS
+from ullage.core.profiles.pricing import prices_at
 from ullage.core.spend import call_prices
 
 if TYPE_CHECKING:
@@ -59,16 +57,5 @@ class PrefixCache:
 def prompt_usd(prices: Prices | None, rule: CacheRule, *, prompt: int, read: int, long: bool = False) -> float:
     """What a prompt costs of which so many tokens are read from the cache. Without known prices a million tokens of input
     is 1."""
-    at = call_prices(_at_length(prices, prompt), rule, long=long)
+    at = call_prices(prices_at(prices, prompt) if prices is not None else None, rule, long=long)
     return (read * at.cache_read + (prompt - read) * at.cache_write) / _MILLION
-
-
-def _at_length(prices: Prices | None, prompt: int) -> Prices | None:
-    """The prices of a prompt of this length: a longer one may cost more as a whole."""
-    if prices is None:
-        return None
-    for tier in reversed(prices.tiers):
-        if prompt > tier.above:
-            told = {part: getattr(tier, part) for part in PARTS if getattr(tier, part) is not None}
-            return replace(prices, tiers=(), **told)
-    return prices

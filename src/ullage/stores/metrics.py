@@ -15,6 +15,7 @@ import msgspec
 
 from ullage.core.errors import CallError
 from ullage.core.profiles.facts import Prices
+from ullage.core.profiles.pricing import prices_at
 
 from .report import iso_time, target_of
 
@@ -178,10 +179,7 @@ def cost_nano_usd(usage: dict[str, Any], prices: Prices | None) -> int | None:
     if prices is None:
         return None
     prompt = sum(usage.get(part) or 0 for part in _INPUTS)
-    for tier in prices.tiers:
-        if prompt > tier.above:
-            stated = {name: value for name in _PARTS if (value := getattr(tier, name)) is not None}
-            prices = msgspec.structs.replace(prices, **stated)
+    prices = prices_at(prices, prompt)
     long = usage.get("cache_write_1h") or 0
     written = prices.cache_write if prices.cache_write is not None else prices.input
     charged = (
@@ -197,9 +195,6 @@ def cost_nano_usd(usage: dict[str, Any], prices: Prices | None) -> int | None:
             return None
         micro_usd += tokens * (price or 0.0)
     return round(micro_usd * _NANO_PER_MICRO)
-
-
-_PARTS = ("input", "output", "cache_read", "cache_write", "cache_write_1h")
 
 
 def _prices(call: CallRecord) -> Prices | None:

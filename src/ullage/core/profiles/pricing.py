@@ -35,6 +35,15 @@ def resolve_prices(said: Said, ordered: Sequence[Layer]) -> tuple[Prices, dict[s
     return prices, origins | {"price_tiers": tiers.origin}
 
 
+def prices_at(prices: Prices, prompt_tokens: int) -> Prices:
+    """The prices of a request whose prompt has so many tokens: those of a tier hold for the whole of it."""
+    told: dict[str, float] = {}
+    for tier in prices.tiers:
+        if prompt_tokens > tier.above:
+            told |= {part: price for part in PARTS if (price := getattr(tier, part)) is not None}
+    return replace(prices, tiers=(), **told) if prices.tiers else prices
+
+
 def _first(part: str, stated: Sequence[Layer]) -> Found:
     for layer in stated:
         value = getattr(layer.facts.prices, part)
