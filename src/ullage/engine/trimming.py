@@ -15,7 +15,7 @@ from msgspec import structs
 from ullage.core.errors import StoreError
 from ullage.core.evidence.artifacts import CHARS_PER_TOKEN, FRAME_CHARS, adapt_caps, to_bytes
 from ullage.core.evidence.offers import find_calls, find_offers, may_offer
-from ullage.core.planning.assembling import Reference
+from ullage.core.planning.assembling import Reference, weigh_result
 from ullage.core.planning.request import Trim
 from ullage.core.wire import read_message, result_texts
 from ullage.sources.artifacts import ArtifactFiles, artifact_folder
@@ -212,7 +212,7 @@ def _share(caps: ArtifactCaps, facts: RequestFacts, input_tokens: int) -> Artifa
 def _weigh(offer: Offer, texts: Sequence[str | None], meter: Meter) -> Weighed | None:
     """The offer with its tokens; `None` if it would save none."""
     before, after = (
-        meter.rule.result(text or "", offer.artifact.tool).tokens for text in (texts[offer.ordinal], offer.text)
+        weigh_result(text or "", offer.artifact.tool, meter) for text in (texts[offer.ordinal], offer.text)
     )
     return Weighed(offer, before, after) if after < before else None
 

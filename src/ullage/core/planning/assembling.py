@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 from ullage.core.accounting import assemble, measure_message, measure_system, measure_tool, read_options
 from ullage.core.content import Message, Part
 from ullage.core.errors import CallError
+from ullage.core.tokens.json_text import compact_json
 from ullage.core.wire import read_message, read_system, read_tool, render, replace_result, write_user_message
 from ullage.core.wire.layout import LAYOUTS
 
@@ -230,3 +231,10 @@ def _text_of(texts: Mapping[str, str], name: str, noun: str) -> str:
 def weigh_text(text: str, meter: Meter) -> int:
     """Tokens of a message of the user that holds this text alone: what a supplement costs."""
     return weigh(measure_message(Message(role="user", parts=(Part(kind="text", text=text),)), meter))
+
+
+def weigh_result(text: str, tool: str | None, meter: Meter) -> int:
+    """Tokens of a tool result by its text: what a trim saves, and what it leaves. Gemini's results are objects, in which a text
+    is one of JSON."""
+    sent = compact_json(text) if meter.dialect == "gemini" else text
+    return meter.rule.result(sent, tool).tokens

@@ -13,7 +13,7 @@ from ullage.core.tokens.estimators import utf16_units
 from ullage.core.tokens.surrogates import replace_lone_surrogates
 from ullage.core.wire import read_message, result_texts
 
-from .assembling import Reference
+from .assembling import Reference, weigh_result
 from .request import Trim
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _long_results(conversation: Conversation, facts: RequestFacts, meter: Meter)
             text = replaced[result.ordinal] if result.ordinal is not None else None
             if text is not None and len(text) > LONG_CHARS:
                 texts = _texts(part) if part.parts else [text]
-                tokens = sum(_weigh(one, part.name, meter) for one in texts)
+                tokens = sum(weigh_result(one, part.name, meter) for one in texts)
                 yield _Result(index, result.ordinal or 0, result.call_id, part.name, text, tokens)
 
 
@@ -89,11 +89,11 @@ def _reference(result: _Result, meter: Meter, share: int) -> Reference | None:
     """The longest excerpt of no more than `share` tokens that a few attempts find; `None` if nothing is saved."""
     chars = utf16_units(result.text) * share // result.tokens
     text = excerpt(result.text, chars)
-    tokens = _weigh(text, result.tool, meter)
+    tokens = weigh_result(text, result.tool, meter)
     while tokens > share and chars:
         chars = min(chars - 1, chars * share * 9 // (tokens * 10))
         text = excerpt(result.text, chars)
-        tokens = _weigh(text, result.tool, meter)
+        tokens = weigh_result(text, result.tool, meter)
     if tokens >= result.tokens:
         return None
     trim = Trim(
@@ -105,7 +105,3 @@ def _reference(result: _Result, meter: Meter, share: int) -> Reference | None:
         artifact=f"excerpt:{result.message}/{result.ordinal}",
     )
     return Reference(trim=trim, text=text)
-
-
-def _weigh(text: str, tool: str | None, meter: Meter) -> int:
-    return meter.rule.result(text, tool).tokens
