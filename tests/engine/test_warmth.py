@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.engine.observing import ANSWERS, Bench, asked
 from ullage.core.accounting import make_meter
 from ullage.core.content import Usage
-from ullage.core.profiles.facts import Prices
+from ullage.core.profiles.facts import Prices, PriceTier
 from ullage.core.wire import Dialect, parse_request
 from ullage.engine.measuring import Measuring
 from ullage.engine.warmth import Forecast, Settled, Warmth, miss_details
@@ -110,7 +111,13 @@ def test_an_unexpected_miss_makes_an_event_with_its_price() -> None:
     missed = player.settle(forecast, 0, 35_000)
     assert missed.miss is not None
     assert missed.miss.unexpected
-    details = miss_details(forecast, missed.miss, Prices(input=5.0, cache_read=0.5, cache_write=6.25))
+    prices = Prices(
+        input=5.0,
+        cache_read=0.5,
+        cache_write=6.25,
+        tiers=(PriceTier(above=200_000, input=10.0, cache_read=1.0, cache_write=12.5),),
+    )
+    details = miss_details(forecast, missed.miss, prices, prompt_tokens=35_010)
     assert details == {
         "cause": "system_changed",
         "slice": {"kind": "system", "index": 0},
@@ -119,7 +126,27 @@ def test_an_unexpected_miss_makes_an_event_with_its_price() -> None:
         "age_ms": MINUTE_MS,
         "cost_usd": 0.1725,
     }
-    assert miss_details(forecast, missed.miss, None)["cost_usd"] is None
+    assert miss_details(forecast, missed.miss, None, prompt_tokens=35_010)["cost_usd"] is None
+    # A tier's prices hold for all of a long prompt.
+    assert miss_details(forecast, missed.miss, prices, prompt_tokens=200_001)["cost_usd"] == 0.345
+
+
+def test_a_miss_that_no_one_expected_is_an_event_of_its_session() -> None:
+    """A clock in the system prompt: the record says what was missed and why, the event what that cost."""
+    prices = {"input_price": 5.0, "cache_read_price": 0.5, "cache_write_price": 6.25}
+    usages = [
+        {"input_tokens": 10, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 30_000, "output_tokens": 5},
+        {"input_tokens": 10, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 35_000, "output_tokens": 5},
+    ]
+    with Bench(sections={"models": {"overrides": {"*": prices}}}) as bench:
+        for turns, usage in enumerate(usages, start=1):
+            body = talk(turns, system=f"It is 10:0{turns} now. ", model="claude-opus-4-8", max_tokens=9)
+            request = asked("/v1/messages", body, x_ullage_session="s")
+            call = bench.ask(request, {**ANSWERS["anthropic"], "usage": usage})
+        ((kind, details),) = bench.events("s")
+    assert call.cache is not None and call.cache["miss"]["cause"] == "system_changed"
+    assert (kind, details["cause"], details["missed_tokens"]) == ("cache_miss", "system_changed", 30_000)
+    assert details["cost_usd"] == 0.1725
 
 
 def test_an_edited_middle_is_told_with_its_message() -> None:

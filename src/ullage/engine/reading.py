@@ -158,7 +158,8 @@ class Reader:
         missed = None
         if settled.miss is not None and settled.miss.unexpected:
             prices = observation.sight.awareness.profile.prices if observation.sight is not None else None
-            missed = miss_details(forecast, settled.miss, prices)
+            prompt = answer.usage.prompt if answer.usage is not None else None
+            missed = miss_details(forecast, settled.miss, prices, prompt_tokens=prompt or 0)
         return settled.cache, missed
 
     def count(self, exchange: Exchange, body: bytes) -> int | None:

@@ -34,6 +34,7 @@ from ullage.core.caching import (
     shared_length,
 )
 from ullage.core.profiles.cache_rules import CacheRule, find_cache_rule
+from ullage.core.profiles.pricing import prices_at
 from ullage.core.wire import canonical_hash
 from ullage.stores import PrefixRecord
 
@@ -201,16 +202,18 @@ class Warmth:
         return known
 
 
-def miss_details(forecast: Forecast, miss: Miss, prices: Prices | None) -> dict[str, Any]:
-    """What the event `cache_miss` tells of an unexpected miss; `cost_usd` is what it cost above a hit, `None` if unknown."""
+def miss_details(forecast: Forecast, miss: Miss, prices: Prices | None, *, prompt_tokens: int) -> dict[str, Any]:
+    """What the event `cache_miss` tells of an unexpected miss of a prompt of so many tokens; `cost_usd` is what it cost above a
+    hit, `None` if unknown."""
     chain = forecast.chain
+    paid = prices_at(prices, prompt_tokens) if prices is not None else None
     long = chain is not None and any(mark.long for mark in chain.marks)
     told = {key: value for key, value in report_miss(miss).items() if key != "unexpected"}
     return {
         **told,
         "target": f"{forecast.provider}/{forecast.model}",
         "age_ms": forecast.expectation.age_ms,
-        "cost_usd": miss_cost_usd(miss, forecast.rule, prices, long=long),
+        "cost_usd": miss_cost_usd(miss, forecast.rule, paid, long=long),
     }
 
 
