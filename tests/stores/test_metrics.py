@@ -132,6 +132,12 @@ def test_shares_of_the_cache(records: Records) -> None:
     assert (told["read_share"], told["write_share"]) == (0.154545, 0.030909)
 
 
+def test_shares_are_rounded_half_up(records: Records) -> None:
+    tally = Tally()
+    tally.add(records.call(usage=usage(127, 1, 0)))
+    assert tally.report()["cache"]["read_share"] == 0.007813
+
+
 def test_misses_are_counted_by_cause_and_alarming_ones_apart(records: Records) -> None:
     tally = Tally()
     evicted = {"cause": "evicted", "slice": None, "missed_tokens": 900, "unexpected": True}

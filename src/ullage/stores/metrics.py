@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
+from ullage.core.calibration import round_ratio
 from ullage.core.errors import CallError
 from ullage.core.profiles.facts import Prices
 from ullage.core.profiles.pricing import prices_at
@@ -142,8 +143,8 @@ class Tally:
         total = sum(parts.values())
         return {
             **parts,
-            "read_share": round(parts["cache_read"] / total, 6) if total else 0.0,
-            "write_share": round(parts["cache_write"] / total, 6) if total else 0.0,
+            "read_share": round_ratio(parts["cache_read"] / total) if total else 0.0,
+            "write_share": round_ratio(parts["cache_write"] / total) if total else 0.0,
             "expected_warm": self._expected_warm,
             "unexpected_misses": self._unexpected["calls"],
             "missed_tokens": self._unexpected["tokens"],
