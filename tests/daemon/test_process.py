@@ -44,6 +44,14 @@ async def test_it_says_where_it_listens_serves_and_ends_well(
     assert "WARNING" not in process.log and "ERROR" not in process.log
 
 
+async def test_managed_mode_is_a_flag(fake: FakeProvider, tmp_path: Path, client: aiohttp.ClientSession) -> None:
+    async with (
+        running(fake, tmp_path / "data", "--mode", "managed") as process,
+        client.post(process.url + CHAT, json=call()) as answer,
+    ):
+        assert (answer.status, answer.headers["x-ullage-plan"]) == (200, "unchanged")
+
+
 async def test_a_signal_lets_an_open_stream_end_whole(
     fake: FakeProvider, tmp_path: Path, client: aiohttp.ClientSession
 ) -> None:

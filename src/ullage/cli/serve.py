@@ -12,7 +12,11 @@ import click
 @click.command()
 @click.option("--host", help="Address to listen on (loopback only).")
 @click.option("--port", type=int, help="Port to listen on; 0 picks a free one. Default 8484.")
-@click.option("--mode", type=click.Choice(["observe"]), help="observe relays byte for byte and accounts beside it.")
+@click.option(
+    "--mode",
+    type=click.Choice(["observe", "managed"]),
+    help="observe relays byte for byte and accounts beside it; managed plans what is sent.",
+)
 @click.option("--upstream", "upstreams", multiple=True, metavar="DIALECT=URL", help="A provider's root; repeatable.")
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="Settings file in place of the user's.")
 @click.option("--store", metavar="URL", help="`sqlite` (default) or `memory`.")
