@@ -79,6 +79,27 @@ def test_a_walked_tail_is_the_one_of_the_planner(tokens: int, room: int, start: 
 @pytest.mark.parametrize(
     ("tokens", "room", "start"),
     [
+        (10_000, 100_000, 0),
+        (3_969, 100_000, 5),  # the predecessor is rescued
+        (3_969, 3_969, 8),  # its only exchange does not fit
+        (0, 100_000, 8),
+        (10_000, 919, 11),
+    ],
+)
+def test_a_tail_begins_as_it_is_walked(tokens: int, room: int, start: int) -> None:
+    assert Cuts(given(*MESSAGES, hard=room)).begin(tokens) == start
+
+
+@pytest.mark.parametrize(("tokens", "start"), [(3_000, 3), (2_130, 3), (2_129, 5), (100, 5), (10, 5)], ids=str)
+def test_a_tail_begins_inside_the_turn_before_where_that_is_too_large(tokens: int, start: int) -> None:
+    request = given(*MESSAGES[:3], user(30), hard=3_000)
+    assert Cuts(request).begin(tokens) == start
+    assert Cuts(request).kept(3) == 2_130
+
+
+@pytest.mark.parametrize(
+    ("tokens", "room", "start"),
+    [
         (0, 100_000, 11),
         (420, 100_000, 11),
         (421, 100_000, 9),

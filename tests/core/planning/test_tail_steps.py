@@ -204,6 +204,19 @@ def test_a_history_that_the_client_replaced_is_walked_anew() -> None:
     assert (choice.first, choice.reason, choice.moved) == (0, "history-replaced", True)
 
 
+def test_the_first_tail_takes_the_newest_of_a_turn_that_is_too_large_to_be_whole() -> None:
+    """As after a restart: "yes, do that" says nothing without what it answers."""
+    talk = Talk(hard=12_000).say(user(100)).exchanges(20).say(user(10))
+    choice = talk.ask()
+    assert (choice.first, choice.tokens, choice.reason) == (23, 9_110, "first-request")
+    assert talk.sent(choice) == (0, *range(23, 42))
+
+
+def test_a_first_tail_without_room_for_an_exchange_before_it_is_the_current_turn() -> None:
+    talk = Talk(limit=500, hard=2_000).say(user(100)).exchanges(20).say(user(10))
+    assert talk.sent(talk.ask()) == (41,)
+
+
 def test_messages_in_front_of_the_tail_may_go_without_moving_it() -> None:
     talk, _ = long_turn(20)
     choice = talk.say(user(100)).ask()

@@ -79,6 +79,15 @@ class Cuts:
             return before if self.kept(before) <= self.room else start
         return start
 
+    def begin(self, tokens: float) -> int:
+        """Where a tail of no more than `tokens` begins that nothing was sent of before: as it is walked, but inside the turn
+        before the current one where that is too large to be whole. What the user says next mostly answers its end."""
+        start = self.walk(tokens)
+        if start != self.current or len(self.turns) < 2:
+            return start
+        most = min(tokens, self.room)
+        return next((place for place in self._inside(self.turns[-2]) if self.kept(place) <= most), start)
+
     def whole_turn(self, tokens: float, share: float) -> int:
         """`at_least`, but the start of a turn where one keeps no more than `share` times as much."""
         whole = (start for start in self.turns if tokens <= self.kept(start) <= share * tokens)

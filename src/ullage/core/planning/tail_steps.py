@@ -93,7 +93,7 @@ class _Stepping:
         """Where the tail begins now."""
         if self._at is None:
             over = self._cuts.kept(self._cuts.current) > self._cuts.room
-            start = self._forced() if over else self._cuts.walk(self._limit)
+            start = self._forced() if over else self._cuts.begin(self._limit)
             return _Move(start, "first-request" if self._memory is None else "history-replaced")
         size = self._cuts.kept(self._at)
         if size > self._cuts.room:
