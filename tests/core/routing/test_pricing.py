@@ -126,6 +126,12 @@ def test_a_similar_models_prices_are_not_used_if_they_are_far_from_the_records(
     assert (found.prices.input, found.prices.output) == (listed if used else (1.0, 1.0))
 
 
+def test_an_exact_source_without_prices_silences_nobody() -> None:
+    limits = Layer(source="provider", facts=ModelFacts(context_window=8_192), exact=True, matched="gpt-5")
+    found = resolve_price(model(REGISTRY), layers=[limits, layer(exact=False, input=1.25, output=2.0)])
+    assert (found.source, found.prices.input) == ("litellm", 1.25)
+
+
 def test_an_exact_source_has_the_word_whatever_the_record_says() -> None:
     found = resolve_price(model(REGISTRY), layers=[layer(input=100.0, output=500.0)])
     assert (found.prices.input, found.approximate) == (100.0, False)

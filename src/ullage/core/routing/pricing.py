@@ -6,6 +6,7 @@ Prices are USD per million tokens. A price that is not known stays `None`: nothi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -83,16 +84,23 @@ def resolve_price(
     `catalogue_ms` is when the catalogues were renewed, `now_ms` the moment; both epoch milliseconds.
     """
     said = overrides.get(model.target) or overrides.get(model.id)
-    stated = _stated(model, layers)
-    by_hand = {model.target: _as_override(said)} if said is not None else {}
-    prices, found = resolve_prices(Said(model.target, by_hand), stated)
+    price = _resolve(model.target, model.prices, said, tuple(layers))
+    coefficient = _coefficient(said, cost_coefficient)
+    updated_ms = {"override": now_ms, "catalog": 0, "unknown": 0}.get(price.source, catalogue_ms)
+    if coefficient == 1 and not updated_ms:
+        return price
+    return replace(price, coefficient=coefficient, updated_ms=updated_ms)
+
+
+@lru_cache(maxsize=4_096)
+def _resolve(target: str, record: Prices, said: PriceOverride | None, layers: tuple[Layer, ...]) -> Price:
+    """The price by what is said of it; the same for every request until somebody says something else."""
+    by_hand = {target: _as_override(said)} if said is not None else {}
+    prices, found = resolve_prices(Said(target, by_hand), _stated(record, layers))
     sources = {part: _without_doubt(found[f"{part}_price"]) for part in PARTS}
-    source = _source(said, prices, sources)
     return Price(
         prices=prices,
-        source=source,
-        coefficient=_coefficient(said, cost_coefficient),
-        updated_ms={"override": now_ms, "catalog": 0, "unknown": 0}.get(source, catalogue_ms),
+        source=_source(said, prices, sources),
         approximate=any(not origin.exact for origin in sources.values()),
         sources=sources,
     )
@@ -121,10 +129,14 @@ def price_label(price: Price) -> str | None:
     return f"price {shown} per 1M ({price.source}{scale}{doubt})"
 
 
-def _stated(model: ModelRecord, layers: Iterable[Layer]) -> list[Layer]:
+def _stated(prices: Prices, layers: Iterable[Layer]) -> list[Layer]:
     """What catalogues say, without similar models whose prices are far from the record's; then the record itself."""
-    record = _record_prices(model.prices)
-    listed = [layer for layer in in_order(layers) if layer.exact or not _far(layer.facts.prices, record)]
+    record = _record_prices(prices)
+    listed = [
+        layer
+        for layer in in_order(layers)
+        if layer.facts.prices is not None and (layer.exact or not _far(layer.facts.prices, record))
+    ]
     # Exact sources silence similar ones: a record must not, for the similar ones that are left are near it and newer.
     exact = any(layer.exact for layer in listed) or not listed
     last = Layer(source="provider", facts=ModelFacts(prices=record), exact=exact, matched=RECORD)
@@ -136,9 +148,7 @@ def _record_prices(prices: Prices) -> Prices:
     return replace(prices, **{part: getattr(prices, part) or None for part in PARTS})
 
 
-def _far(prices: Prices | None, record: Prices) -> bool:
-    if prices is None:
-        return False
+def _far(prices: Prices, record: Prices) -> bool:
     pairs = ((prices.input, record.input), (prices.output, record.output))
     return any(
         one is not None and other is not None and max(one, other) > MOST_APART * min(one, other) for one, other in pairs
