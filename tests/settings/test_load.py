@@ -119,7 +119,10 @@ def test_an_empty_variable_counts_as_unset_and_the_debug_switch_is_no_setting(ho
             "server.host = '0.0.0.0'",
             "config.toml:1: server.host must be a loopback address, not '0.0.0.0'. For example 127.0.0.1.",
         ),
-        ("mode = 1979-05-27", "config.toml:1: mode must be one of observe, managed, not 1979-05-27. For example observe."),
+        (
+            "mode = 1979-05-27",
+            "config.toml:1: mode must be one of observe, managed, not 1979-05-27. For example observe.",
+        ),
     ],
 )
 def test_a_bad_key_is_named_with_its_line_and_what_would_do(home: Home, text: str, said: str) -> None:

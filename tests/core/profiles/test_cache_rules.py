@@ -69,8 +69,13 @@ def test_others_cache_by_themselves(provider: str, model: str, row: str, held_ms
 
 @pytest.mark.parametrize(
     ("provider", "model"),
-    [("localhost:8080", "qwen3-coder"), ("openrouter", "deepseek/deepseek-v3.2"), ("together", "openai/gpt-oss-20b"), (None, None)],
-)  # fmt: skip
+    [
+        ("localhost:8080", "qwen3-coder"),
+        ("openrouter", "deepseek/deepseek-v3.2"),
+        ("together", "openai/gpt-oss-20b"),
+        (None, None),
+    ],
+)
 def test_of_an_unknown_provider_nothing_is_sure(provider: str | None, model: str | None) -> None:
     rule = find_cache_rule(provider, model)
     assert rule is UNKNOWN_CACHE
