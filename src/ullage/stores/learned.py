@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ullage.core.calibration import Pair, Sample
 
@@ -25,5 +27,18 @@ def to_sample(record: SampleRecord) -> Sample:
 
 
 def to_pairs(records: Iterable[SampleRecord]) -> list[Pair]:
-    """What `growth-v1` learns from: the pairs of calls among them."""
-    return [Pair(**record.pair) for record in records if record.pair is not None]
+    """What `growth-v1` learns from: the pairs of calls among them that can be read.
+
+    Another version may have kept more of a pair, which is passed over, or other things, which are no pair: learning is never a
+    reason to fail.
+    """
+    found = (_to_pair(record.pair) for record in records if record.pair is not None)
+    return [pair for pair in found if pair is not None]
+
+
+def _to_pair(plain: dict[str, Any]) -> Pair | None:
+    known = {name: plain[name] for name in Pair.__struct_fields__ if name in plain}
+    try:
+        return msgspec.convert(msgspec.to_builtins(Pair(**known)), Pair)
+    except (TypeError, msgspec.ValidationError):
+        return None
