@@ -86,6 +86,16 @@ def test_expansion_is_withdrawn_above_441000_tokens_of_a_native_window(largest: 
     assert (aware.auto_tune.status, aware.auto_tune.target) == (status, 735_000)
 
 
+@pytest.mark.parametrize("asked", [None, 8_192, 100_000])
+def test_what_one_request_asks_for_its_answer_moves_no_target_of_expansion(asked: int | None) -> None:
+    """The target of section 9 is the model's own; limits of the request make room for its answer all the same."""
+    samples = samples_of(*[1_000] * 8, 53_760)
+    aware = become_aware(profile_of(MINI), samples, Policy(auto_tune=True), requested_output=asked)
+    assert aware.budget is not None
+    assert aware.budget.nominal_preferred == (25_440 if asked == 100_000 else 89_600)
+    assert (aware.auto_tune.status, aware.auto_tune.target) == ("expanded", 89_600)
+
+
 @pytest.mark.parametrize(
     ("ratio", "window", "status", "tail"),
     [

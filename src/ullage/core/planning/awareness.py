@@ -98,7 +98,8 @@ def become_aware(
 
     `samples` are those of the profile's provider and model by `estimator`, which is the profile's own if not given, in any order;
     `profile` was resolved with the same `enabled`. `anchored` counts under `growth-v1` alone; a request without an anchor goes by
-    the ratio of the samples, as under `ratio-v1`. `requested_output` are the tokens that a request lets its answer have.
+    the ratio of the samples, as under `ratio-v1`. `requested_output` are the tokens that a request lets its answer have;
+    the target of `tune` is the model's own, without them.
     """
     enabled, bounds = policy.enabled, policy.bounds
     calibration = calibrate(samples, bounds, enabled=enabled, now_ms=now_ms)
@@ -109,10 +110,11 @@ def become_aware(
     else:
         conversion, ratio = convert_ratio(calibration), calibration.applied_ratio
     budget = _budget(profile, policy, conversion, requested_output)
+    own = budget if requested_output is None else _budget(profile, policy, conversion, None)
     auto_tune = tune(
         calibration,
         enabled=enabled and policy.auto_tune,
-        target=budget.nominal_preferred if budget is not None else 0,
+        target=own.nominal_preferred if own is not None else 0,
     )
     return Awareness(
         profile=profile,
