@@ -48,7 +48,9 @@ def test_a_list_is_read_in_our_spelling_and_in_that_of_a_hosts_registry(data: by
 
 
 def test_what_a_record_does_not_say_is_unknown() -> None:
-    (model,) = read_models(b'[{"provider": "local", "id": "llama", "context_window": null}]').models
+    (model,) = read_models(
+        b'[{"provider": "local", "id": "llama", "context_window": null, "cost": {"input": null}}]'
+    ).models
     assert model == ModelRecord(provider="local", id="llama")
     assert (model.context_window, model.inputs, model.reasoning, model.prices) == (None, None, None, Prices())
 
@@ -81,7 +83,7 @@ def test_a_field_that_nobody_reads_is_told() -> None:
 @pytest.mark.parametrize(
     ("record", "expected"),
     [
-        (b"5", "an object was expected"),
+        (b"5", "it cannot be read as an object"),
         (b"{}", "`provider` and `id` are needed"),
         (b'{"id": "gpt-5"}', "`provider` and `id` are needed"),
         (b'{"target": "gpt-5/"}', "`provider` and `id` are needed"),
@@ -125,6 +127,7 @@ def test_several_problems_are_told_at_once() -> None:
         (b"", "is not JSON"),
         (b'[\n{"target": "a/b"},\n{"target": }]', r"is not JSON: .*, line 3"),
         (b"[{", "is not JSON"),
+        (b"[" * 100_000, "is not JSON"),
         (b'{"target": "a/b"}', "A list of models was expected"),
         (b'"a/b"', "A list of models was expected"),
         (b'{"models": 5}', "A list of models was expected"),

@@ -104,7 +104,7 @@ def _records(data: bytes) -> Iterator[tuple[int, Raw]]:
         records = msgspec.json.decode(listed, type=list[Raw])
     except msgspec.ValidationError as error:
         raise _not_a_list(str(error)) from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(
             f"The list of models is not JSON: {_tell_line(data, str(error))}.", code="bad_models"
         ) from error
@@ -140,8 +140,8 @@ def _read_record(raw: Raw) -> tuple[ModelRecord, list[str]]:
     """A record, and its fields that nobody reads."""
     try:
         record = msgspec.json.decode(raw, type=dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise _FieldError(f"an object was expected: {error}") from error
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise _FieldError(f"it cannot be read as an object: {error}") from error
     found: dict[str, Any] = {}
     unread = []
     for name, value in record.items():
