@@ -7,7 +7,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from .words_index import NOT_AFTER, NOT_BEFORE, is_unspaced
-from .words_signs import CONJUNCTIONS, FILLERS
+from .words_signs import CONJUNCTIONS, FILLERS, WITHOUT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,7 @@ _REACH = 80
 """Letters that a clause has at most, for this purpose."""
 _ENDS_CLAUSE = re.compile(r"\s*+(?:[,;!\n]|\.(?=\s|$)|$)")
 _NEGATIONS = frozenset((NOT_BEFORE, NOT_AFTER))
+_WITHOUT = frozenset(WITHOUT.split())
 _BEFORE_BIE = frozenset("请請你您也就先再")
 
 
@@ -51,7 +52,7 @@ def _denied_after(text: str, start: int, end: int, words: Sequence[Found], start
     if first == len(words) or not _is_negator(text, start, end):
         return range(0)
     word_start, word_end, _ = words[first]
-    if word_start - end > _REACH or _GAP_BEFORE.fullmatch(text, end, word_start) is None:
+    if not _governs(text, start, end, word_start):
         return range(0)
     clause_end = _CLAUSE_END.search(text, word_end, word_end + _REACH)
     return range(first, bisect_left(starts, clause_end.start() if clause_end else word_end + _REACH))
@@ -68,6 +69,15 @@ def _denied_before(text: str, start: int, end: int, words: Sequence[Found], star
     begin = max(word_start - _REACH, 0)
     clause_ends = [match.end() for match in _CLAUSE_END.finditer(text, begin, word_start)]
     return range(bisect_left(starts, clause_ends[-1] if clause_ends else begin), after)
+
+
+def _governs(text: str, start: int, end: int, word_start: int) -> bool:
+    """Whether a negator reaches a word behind it. Such as "without" reach to the end of their clause."""
+    if word_start - end > _REACH:
+        return False
+    if text[start:end] in _WITHOUT:
+        return _CLAUSE_END.search(text, end, word_start) is None
+    return _GAP_BEFORE.fullmatch(text, end, word_start) is not None
 
 
 def _is_negator(text: str, start: int, end: int) -> bool:

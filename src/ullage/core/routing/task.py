@@ -20,10 +20,10 @@ _LEAST_CONTEXT_TOKENS = 1024
 _SHORT_OUTPUT_TOKENS, _LONG_OUTPUT_TOKENS = 2048, 4096
 _LETTERS_A_TOKEN = 4
 _LETTERS_SCALE, _MOST_LENGTH = 4000, 0.25
-_UNKNOWN = 0.25
+_UNKNOWN = 0.20
 """What a complexity gains where a prompt shows nothing, so that it is neither simple nor hard (section 4.5, no. 4)."""
 _REFACTOR = 0.20
-_OPERATIONS = 0.15
+_OPERATIONS = 0.08
 _DECAY = 0.9
 _MOST_INHERITED_CONFIDENCE = 0.5
 

@@ -18,12 +18,13 @@ CODE = """
     函数 函數 方法 这个类 関数 クラス メソッド 함수 클래스 메서드
     funktion funktionen klasse klassen methode methoden
     funcion funciones clase clases metodo metodos funcao funcoes funzione funzioni classe classi metodi fonction
-    fonctions
+        fonctions
     функци~ класс класса классе классы метод метода методы
 """
 
 NEGATORS_BEFORE = """
-    do_not dont don't no_need_to not never without avoid instead_of rather_than must_not mustn't should_not shouldn't no
+    do_not dont don't no_need_to not never without avoid instead_of rather_than must_not mustn't should_not
+        shouldn't no
     不要 不用 不必 无需 不需要 请勿 避免 别 不 無需 請勿 別
     nicht ohne kein keine keinen niemals
     sin nunca evita nao sem evite
@@ -32,6 +33,8 @@ NEGATORS_BEFORE = """
     не без никогда не_надо не_нужно
 """
 """What follows one of them is not wanted."""
+WITHOUT = "without ohne sin sem senza sans без"
+"""Those of them that deny all of their clause, however far it goes."""
 NEGATORS_AFTER = """
     ないで せずに せず しなくて 不要 必要はない 必要はありません 必要ありません なしで ことなく
     하지_말고 하지_마 하지_않고 지_말고 지_마 없이 필요_없
@@ -41,8 +44,7 @@ NEGATORS_AFTER = """
 
 FILLERS = """
     any the a an to just try trying even need it its touch touching break breaking your my our these this that
-    existing other more
-    further yet
+        existing other more further yet
     die den das der dem ein eine einen zu mehr etwas irgendwelche dabei jetzt
     el la los las un una ningun ninguna nada de o os as um uma il lo i gli le nessun nessuna le les des rien
     эти этот эту мои никакие ничего пока
@@ -55,9 +57,8 @@ CONJUNCTIONS = """
 
 GOING_ON = """
     y yes yep yeah yup ok okay k sure continue proceed go ahead on do it that this please pls thanks thank you great
-    good fine perfect
-    next right correct now keep going resume retry try again more same sounds lgtm the so just let's lets with as
-    suggested said and all
+        good fine perfect next right correct now keep going resume retry try again more same sounds lgtm the so just
+        let's lets with as suggested said and all
     ja genau weiter mach bitte gut los fortfahren fahre fort weitermachen
     si vale claro continua sigue adelante hazlo por favor sim prossiga faca isso va bene procedi avanti prosegui fallo
     oui d'accord vas-y vas allez fais-le
