@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from ullage.cli import main
-from ullage.stores import CallRecord, SessionRecord, SqliteStore, open_reader, open_store
+from ullage.stores import ArtifactRecord, CallRecord, SessionRecord, SqliteStore, open_reader, open_store
 from ullage.stores.places import project_path
 
 if TYPE_CHECKING:
@@ -51,6 +51,18 @@ def make_call(name: str, days: int, project: str | None) -> CallRecord:
         model="claude-x",
         outcome="ok",
         project=project,
+    )
+
+
+def make_artifact(name: str, days: int) -> ArtifactRecord:
+    return ArtifactRecord(
+        id=name,
+        session="s1",
+        used_ms=NOW_MS - days * DAY_MS,
+        sha256="0" * 64,
+        size_bytes=50_000,
+        chars=50_000,
+        tool="Bash",
     )
 
 
@@ -223,8 +235,9 @@ def test_pruning_says_what_went(capsys: Screen, databases: Path) -> None:
     assert (counted["dry_run"], counted["keep_days"], counted["keep_calls"]) == (True, 9, None)
     status, out, _ = call(capsys, "prune", "--keep-days", "9")
     assert status == 0
-    assert [row[1:4] for row in lines(out)[1:3]] == [["30", "0", "0"]] * 2
-    assert out.splitlines()[-1] == "Removed 60 calls, 0 events, 0 sessions; gave 0 B back to the disk."
+    assert lines(out)[0] == ["database", "calls", "events", "sessions", "artifacts", "given back"]
+    assert [row[1:5] for row in lines(out)[1:3]] == [["30", "0", "0", "0"]] * 2
+    assert out.splitlines()[-1] == "Removed 60 calls, 0 events, 0 sessions, 0 artifacts; gave 0 B back to the disk."
     assert sum(one["removed"]["calls"] for one in counted["databases"]) == 60
     reader = open_reader("sqlite", databases)
     assert len(reader.calls(limit=999)) == 24
@@ -235,7 +248,18 @@ def test_without_numbers_the_settings_hold(capsys: Screen, databases: Path, monk
     monkeypatch.setenv("ULLAGE_STORE__KEEP_DAYS", "19")
     _, out, _ = call(capsys, "prune", "--dry-run")
     assert [row[1:4] for row in lines(out)[1:3]] == [["20", "0", "0"]] * 2
-    assert out.splitlines()[-1] == "Would remove 40 calls, 0 events, 0 sessions."
+    assert out.splitlines()[-1] == "Would remove 40 calls, 0 events, 0 sessions, 0 artifacts."
+
+
+def test_records_of_artifacts_that_went_are_told_too(capsys: Screen, shared: Path) -> None:
+    store = SqliteStore(shared / "ullage.db", clock_ms=lambda: NOW_MS)
+    for days in (1, 10, 20):
+        store.put_artifact(make_artifact(f"a{days}", days))
+    store.close()
+    status, out, _ = call(capsys, "prune", "--keep-days", "9")
+    assert status == 0
+    assert lines(out)[1] == ["shared", "0", "0", "0", "2", "0 B"]
+    assert out.splitlines()[-1] == "Removed 0 calls, 0 events, 0 sessions, 2 artifacts; gave 0 B back to the disk."
 
 
 def test_of_calls_the_newest_stay_and_the_room_is_given_back(capsys: Screen, databases: Path) -> None:

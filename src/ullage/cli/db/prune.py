@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ullage.stores.maintenance import Pruned
 
-_TABLES = ("calls", "events", "sessions")
+_TABLES = ("calls", "events", "sessions", "artifacts")
 _DAY_MS = 24 * 60 * 60 * 1000
 _MOST_DAYS = 36_500
 
@@ -45,7 +45,8 @@ def command(
 ) -> None:
     """Remove old records.
 
-    Calls, events and sessions older than store.keep_days go, as the daemon does it by itself; what was learned of models stays.
+    Calls, events, sessions and records of artifacts not used for store.keep_days go, as the daemon does it by itself, which then
+    removes the files of artifacts without a record once a day. What was learned of models stays.
     While no daemon runs, files of projects that are left empty are removed. Exit status 1 if a database could not be pruned.
     """
     from ullage.stores.maintenance import prune
@@ -92,7 +93,7 @@ def lines(results: list[Pruned], main: Path, *, dry_run: bool) -> Iterator[str]:
         for result in touched
     ]
     if rows:
-        yield from table(("database", *_TABLES, "given back"), rows, right=range(1, 5))
+        yield from table(("database", *_TABLES, "given back"), rows, right=range(1, len(_TABLES) + 2))
         yield ""
     removed = {name: sum(result.removed.get(name, 0) for result in results) for name in _TABLES}
     what = ", ".join(f"{number:,} {name}" for name, number in removed.items())
