@@ -149,6 +149,12 @@ class TestDoubts:
         assert (found.stop.code, found.stop.stage) == ("unmatched-pin", "pin")
         assert found.stop.message == f"the prompt pins the tier {tier}, the highest there is unknown"
 
+    def test_the_least_tier_of_a_task_is_never_waived(self) -> None:
+        found = find(candidate(UNKNOWN), needs=Needs(minimum_tier="light"))
+        assert codes(found) == {UNKNOWN: "tier-unknown"}
+        assert found.stop is not None
+        assert "the tier light is needed, the highest is unknown (local/llama)" in found.stop.message
+
     def test_who_is_barred_is_not_told_as_a_doubt(self) -> None:
         found = find(candidate(FRONTIER, context_window=None, max_output_tokens=5), needs=Needs(output_tokens=10))
         assert codes(found) == {FRONTIER: "output-too-small"}
@@ -412,7 +418,7 @@ class TestInvariants:
             assert not needs.images or model.inputs is None or "image" in model.inputs
             tier = one.capability.overall
             for least in (needs.minimum_tier, None if pinned else needs.pinned_tier):
-                stands_in = tier == "unknown" and least in ("light", "mid")
+                stands_in = tier == "unknown" and least in ("light", "mid") and needs.minimum_tier is None
                 assert least is None or stands_in or tier_rank(tier) >= tier_rank(least)
 
     @given(some_candidates, some_limits)

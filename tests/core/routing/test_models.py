@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.core.errors import InputError
-from ullage.core.profiles import Prices
-from ullage.core.routing.models import ModelRecord, read_models
+from ullage.core.profiles import Layer, ModelFacts, ModelOverride, Prices, resolve_profile
+from ullage.core.routing.models import ModelRecord, complete_model, read_models
 
 OURS = b"""[
   {
@@ -68,6 +68,20 @@ def test_only_the_first_slash_of_a_target_separates(record: bytes, provider: str
     (found,) = read_models(b"[" + record + b"]").models
     assert (found.provider, found.id) == (provider, model)
     assert found.target == f"{provider}/{model}"
+
+
+def test_what_a_record_lacks_is_taken_from_the_profile_of_its_target() -> None:
+    facts = ModelFacts(context_window=400_000, max_output_tokens=128_000, reasoning=True, images=True)
+    layer = Layer(source="litellm", facts=facts, exact=True, matched="gpt-5")
+    profile = resolve_profile("openai", "gpt-5", layers=[layer])
+    bare = ModelRecord(provider="openai", id="gpt-5")
+    full = complete_model(bare, profile)
+    assert (full.context_window, full.max_output_tokens, full.reasoning) == (400_000, 128_000, True)
+    assert full.inputs == ("text", "image")
+    assert complete_model(OPUS, profile) == OPUS
+    assert complete_model(bare, resolve_profile("openai", "gpt-5")) == bare
+    blind = resolve_profile("a", "b", overrides={"a/b": ModelOverride(images=False)})
+    assert complete_model(bare, blind).inputs == ("text",)
 
 
 def test_an_empty_list_is_a_list() -> None:

@@ -108,6 +108,14 @@ def test_the_price_of_cache_writes_is_read() -> None:
     assert (found.prices.cache_write, found.prices.cache_write_1h) == (3.75, 6.0)
 
 
+def test_each_model_has_cache_prices_of_its_own() -> None:
+    """Complaint C33: one provider's ratio was applied to all."""
+    one = resolve_price(model(Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)))
+    other = resolve_price(model(Prices(input=3.0, output=15.0, cache_read=1.5)))
+    assert (one.prices.cache_read, one.prices.cache_write) == (0.3, 3.75)
+    assert (other.prices.cache_read, other.prices.cache_write) == (1.5, None)
+
+
 def test_a_similar_models_prices_are_marked() -> None:
     found = resolve_price(model(REGISTRY), layers=[layer(exact=False, input=1.25, output=2.0)])
     assert (found.prices.input, found.prices.output, found.approximate) == (1.25, 2.0, True)

@@ -1,8 +1,8 @@
 """Who may be chosen at all: the hard filters in their order, each with its code (routing specification, sections 2.3, 6 and 32).
 
 A candidate is judged by itself, so that neither the order of the others nor one that is out changes what becomes of it. What is
-not known of a candidate is a doubt: it is left out while there is one without doubts, and stands in with a warning if there is
-none.
+not known of a candidate is a doubt: it is left out while there is one without doubts, and stands in with a warning where there
+is none.
 """
 
 from __future__ import annotations
@@ -248,14 +248,17 @@ def _able(candidate: Candidate, limits: Limits) -> Obstacle | None:
 
 
 def _tier_reaches(candidate: Candidate, least: str | None, stage: Stage) -> Obstacle | None:
-    """Whether the tier is high enough. An unknown one may be light or mid as well as not, and is never taken for more
+    """Whether the tier is high enough. An unknown one stands in where a prompt pins light or mid, and is never taken for more
     (section 3.2)."""
     tier = candidate.capability.overall
     if least is None or tier_rank(tier) >= tier_rank(least):
         return None
     if tier == "unknown":
         return Obstacle(
-            stage, "tier-unknown", f"its tier is unknown, {least} is needed", doubt=least in ("light", "mid")
+            stage,
+            "tier-unknown",
+            f"its tier is unknown, {least} is needed",
+            doubt=stage == "pin" and least in ("light", "mid"),
         )
     return Obstacle(stage, "tier-too-low", f"its tier is {tier}, {least} is needed")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from ullage.core.errors import InputError
 from ullage.core.profiles import Prices
@@ -17,11 +18,15 @@ from .identity import split_target
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ullage.core.profiles import ModelProfile
+
 Input = Literal["text", "image"]
 
 THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 """How much a model may think, from nothing upward (section 1)."""
 
+_TEXT: tuple[Input, ...] = ("text",)
+_TEXT_AND_IMAGES: tuple[Input, ...] = ("text", "image")
 _MOST_TOKENS = 1_000_000_000
 _MOST_USD = 1_000_000.0
 _MOST_PROBLEMS = 5  # of a file, told at once
@@ -56,6 +61,21 @@ class ModelList(Struct, frozen=True, kw_only=True):
 
     models: tuple[ModelRecord, ...]
     warnings: tuple[str, ...] = ()
+
+
+def complete_model(model: ModelRecord, profile: ModelProfile) -> ModelRecord:
+    """The record with limits and abilities from the profile of its target, where it says nothing of them itself.
+
+    Prices are left to `resolve_price`, which tells where each is from.
+    """
+    reads = None if profile.images is None else _TEXT_AND_IMAGES if profile.images else _TEXT
+    return replace(
+        model,
+        reasoning=profile.reasoning if model.reasoning is None else model.reasoning,
+        inputs=reads if model.inputs is None else model.inputs,
+        context_window=profile.context_window if model.context_window is None else model.context_window,
+        max_output_tokens=profile.max_output_tokens if model.max_output_tokens is None else model.max_output_tokens,
+    )
 
 
 class _FieldError(Exception):
@@ -193,10 +213,9 @@ def _tokens(name: str, value: Any) -> int:
 
 
 def _inputs(name: str, value: Any) -> tuple[Input, ...]:
-    known = ("text", "image")
-    if not isinstance(value, list) or not value or any(item not in known for item in value):
+    if not isinstance(value, list) or not value or any(item not in _TEXT_AND_IMAGES for item in value):
         raise _FieldError(f'`{name}` must be a list of "text" and "image", not {value!r}')
-    return cast("tuple[Input, ...]", tuple(kind for kind in known if kind in value))
+    return tuple(kind for kind in _TEXT_AND_IMAGES if kind in value)
 
 
 def _prices(name: str, value: Any) -> Prices:
