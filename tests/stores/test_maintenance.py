@@ -241,10 +241,14 @@ def test_tables_of_another_version_are_told(main: Path, project: Path, sql: str,
 def test_what_was_moved_aside_is_told(main: Path, project: Path) -> None:
     for path in (main, project):
         path.with_name(f"{path.name}.corrupt-1").write_bytes(b"x" * 10)
-        path.with_name(f"{path.name}.corrupt-1-wal").write_bytes(b"x")
+        path.with_name(f"{path.name}.corrupt-1-wal").write_bytes(b"x" * 7)
+        path.with_name(f"{path.name}.corrupt-1-shm").write_bytes(b"x" * 5)
+    main.with_name(f"{main.name}.corrupt-2").write_bytes(b"x" * 10)
+    # An index is made anew from the log; what was written last is in the log.
     assert [(Path(aside.path).name, aside.size_bytes) for aside in look(main).aside] == [
-        ("ullage.db.corrupt-1", 10),
-        (f"{project.name}.corrupt-1", 10),
+        ("ullage.db.corrupt-1", 17),
+        ("ullage.db.corrupt-2", 10),
+        (f"{project.name}.corrupt-1", 17),
     ]
 
 

@@ -130,6 +130,7 @@ def test_a_damaged_file_is_named_and_left_alone(data_dir: Path) -> None:
     with pytest.raises(StoreError, match="is damaged") as refusal:
         open_reader("sqlite", data_dir)
     assert refusal.value.code == "store_damaged"
+    assert "`ullage db rebuild`" in refusal.value.hint
     assert snapshot(data_dir) == before
 
 

@@ -46,7 +46,10 @@ _FAULTS: dict[int, Fault] = {
 _SENTENCES: dict[Fault, tuple[str, str]] = {
     "busy": ("is locked by another process", "Close the program that holds it, or wait."),
     "full": ("has no space left on its disk", "Free some space; waiting records are then written."),
-    "damaged": ("is damaged", "It is moved aside when `ullage serve` next writes to it."),
+    "damaged": (
+        "is damaged",
+        "Stop `ullage serve` and run `ullage db rebuild`; else it is moved aside when the daemon next writes to it.",
+    ),
     "unusable": ("cannot be used", "Check that folder and file belong to you and can be written."),
 }
 

@@ -35,7 +35,8 @@ _REBUILT = {"store_damaged", "unreadable_records", "older_database", "changed_mi
 
 
 class Aside(Struct, frozen=True, kw_only=True):
-    """A database that was moved aside: by the daemon for damage, or by a rebuild."""
+    """A database that was moved aside: by the daemon for damage, or by a rebuild. `size_bytes` are of its file and of its log, in
+    which what was written last may lie."""
 
     path: str
     size_bytes: int
@@ -151,7 +152,7 @@ def _set_aside(main: Path) -> Iterator[Aside]:
     for folder in (main.parent, projects_folder(main)):
         for path in sorted(path for pattern in _ASIDE for path in folder.glob(pattern)):
             if not path.name.endswith(SIDE_FILES[1:]):
-                yield Aside(path=str(path), size_bytes=_size(path))
+                yield Aside(path=str(path), size_bytes=_size(path) + _size(path.with_name(f"{path.name}-wal")))
 
 
 def _count(path: Path, limits: Limits, progress: Progress) -> Pruned:
