@@ -263,6 +263,32 @@ def test_a_prompt_that_says_nothing_new_goes_on_with_the_task(prompt: str) -> No
     assert (task.confidence, task.inherited) == (0.5, 1)
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "yes, implement it",
+        "ok, fix it then",
+        "好的，实现它",
+        "ja, implementiere es",
+        "да, реализуй это",
+        "はい、実装して",
+    ],
+)
+def test_agreeing_to_a_hard_proposal_is_not_easy(prompt: str) -> None:
+    task = analyze_task(prompt, previous=HARD)
+    assert task.kinds in {("code-edit",), ("debug",)}
+    assert task.complexity == pytest.approx(0.9 * HARD.complexity)
+    assert task.complexity == pytest.approx(sum(term.value for term in task.terms))
+    assert task.demand.reasoning == pytest.approx(0.9 * HARD.demand.reasoning)
+
+
+def test_agreeing_lifts_no_harder_task_and_no_long_prompt() -> None:
+    easy = analyze_task("explain it")
+    assert analyze_task("yes, review the architecture", previous=easy).complexity == pytest.approx(0.617)
+    long = "ok, now please rename that one variable in the other file, as we said"
+    assert analyze_task(long, previous=HARD).complexity < 0.2
+
+
 def test_each_step_of_going_on_weighs_less_and_needs_its_own_room() -> None:
     steps = [HARD]
     for number in range(4):

@@ -26,7 +26,8 @@ class Signals(Struct, frozen=True, kw_only=True):
     """What was found. `kinds` are in the order of `KINDS`, without `MIXED`.
 
     `letters` is the length of the prompt in Latin letters: code points, of which those that are tokens by themselves count
-    four (section 4.5, no. 6). `goes_on` says that the prompt asks for no more than to go on with the task before.
+    four (section 4.5, no. 6). `goes_on` says that the prompt asks for no more than to go on with the task before;
+    `agrees` that it is short, begins with an assent and asks for something: "yes, implement it".
     """
 
     kinds: tuple[str, ...]
@@ -35,3 +36,4 @@ class Signals(Struct, frozen=True, kw_only=True):
     steps: bool
     letters: int
     goes_on: bool = False
+    agrees: bool = False

@@ -103,7 +103,8 @@ def analyze_task(
     evidence: Evidence = _NO_EVIDENCE,
     analyzer: Analyzer = "v2",
 ) -> TaskProfile:
-    """What a prompt asks for. A prompt that says no more than "go on" asks for what the previous one did.
+    """What a prompt asks for. A prompt that says no more than "go on" asks for what the previous one did, and
+    one that agrees to it ("yes, implement it") is no easier.
 
     `context_tokens` are those before the prompt, `images` those of the prompt. The analyzer `v1` is that of the described system:
     it knows English and Chinese words, no previous task, and of the evidence only the tool calls.
@@ -113,7 +114,11 @@ def analyze_task(
         return _weigh(read_signals_v1(prompt), context_tokens, images, evidence, repaired=False)
     signals = read_signals_v2(prompt)
     own = _weigh(signals, context_tokens, images, evidence, repaired=True)
-    return _inherit(previous, own) if signals.goes_on and previous is not None else own
+    if previous is None:
+        return own
+    if signals.agrees:
+        return _keep_up(previous, own)
+    return _inherit(previous, own) if signals.goes_on else own
 
 
 def explain_complexity(task: TaskProfile) -> str:
@@ -232,6 +237,19 @@ def _inherit(previous: TaskProfile, own: TaskProfile) -> TaskProfile:
         required_output_tokens=previous.required_output_tokens,
         terms=(Term("the task before", complexity),),
         inherited=previous.inherited + 1,
+    )
+
+
+def _keep_up(previous: TaskProfile, own: TaskProfile) -> TaskProfile:
+    """A task that carries out what was proposed: no easier than going on with the previous one would be (complaint C8)."""
+    rest = max(_DECAY * previous.complexity - own.complexity, 0.0)
+    if not rest:
+        return own
+    return structs.replace(
+        own,
+        complexity=own.complexity + rest,
+        demand=structs.replace(own.demand, reasoning=max(own.demand.reasoning, _DECAY * previous.demand.reasoning)),
+        terms=(*own.terms, Term("the task before", rest)),
     )
 
 

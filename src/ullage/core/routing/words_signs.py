@@ -55,6 +55,11 @@ CONJUNCTIONS = """
 """
 """Words that end what a negator denies."""
 
+ASSENTS = """
+    yes yep yeah yup ok okay sure go_ahead proceed continue ja genau gut oui d'accord vas-y si vale claro adelante sim va_bene
+    да ок хорошо давай 好的 好 是的 可以 行 继续 はい 了解 うん 네 예 응 좋아
+"""
+"""What a prompt begins with that agrees to what was proposed."""
 GOING_ON = """
     y yes yep yeah yup ok okay k sure continue proceed go ahead on do it that this please pls thanks thank you great
         good fine perfect next right correct now keep going resume retry try again more same sounds lgtm the so just
