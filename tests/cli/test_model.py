@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from ullage.cli import main
+from ullage.core.accounting import Meter, make_meter
 from ullage.core.profiles import Layer
 from ullage.stores import SqliteStore
 
@@ -118,6 +119,20 @@ def test_limits_are_drawn_from_the_line_of_the_newest_call(capsys: Screen) -> No
     )
     _, out, _ = call(capsys, "anthropic/claude-opus-4-8")
     assert "(growth-v1), 8 pairs of calls" in out
+
+
+@pytest.mark.usefixtures("recorded")
+def test_what_grew_is_judged_by_the_dialect_of_the_newest_call(capsys: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the daemon does it: families may grow otherwise in another dialect."""
+    asked: list[str | None] = []
+
+    def spy(*, dialect: str | None, **more: Any) -> Meter:
+        asked.append(dialect)
+        return make_meter(dialect=dialect, **more)
+
+    monkeypatch.setattr("ullage.cli.model_knowledge.make_meter", spy)
+    call_json(capsys, "anthropic/claude-opus-4-8")
+    assert asked == ["anthropic"]
 
 
 @pytest.mark.usefixtures("recorded")

@@ -20,9 +20,10 @@ from ullage.stores import open_reader, to_pairs, to_sample
 from ullage.stores.base import SAMPLES_KEPT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ullage.catalogs import Catalogs
+    from ullage.core.accounting import Meter
     from ullage.core.calibration import GrowthState
     from ullage.core.planning import Awareness
     from ullage.core.profiles import ModelProfile
@@ -72,9 +73,10 @@ class Known:
     def learned(self, provider: str, model: str) -> Learned:
         """What is known of a target, whether it was ever used or not."""
         calls = self._calls.get((provider, model), [])
-        profile = self._profile(provider, model, calls[0].dialect if calls else None)
+        dialect = calls[0].dialect if calls else None
+        profile = self._profile(provider, model, dialect)
         samples = self._samples(provider, model, profile.token_estimator)
-        growth = self._growth(provider, model)
+        growth = self._growth(provider, model, dialect)
         awareness = become_aware(
             profile,
             [to_sample(sample) for sample in samples],
@@ -119,7 +121,7 @@ class Known:
     def _samples(self, provider: str, model: str, estimator: str, *, limit: int = SAMPLES_KEPT) -> list[SampleRecord]:
         return self._store.samples(provider, model, estimator, limit=limit) if self._store is not None else []
 
-    def _growth(self, provider: str, model: str) -> tuple[Growth, ...]:
+    def _growth(self, provider: str, model: str, dialect: str | None) -> tuple[Growth, ...]:
         found = []
         for estimator in [key[2] for key in self._keys if key[:2] == (provider, model)]:
             by_client: dict[str, list[SampleRecord]] = defaultdict(list)
@@ -127,22 +129,16 @@ class Known:
                 if sample.pair is not None:
                     by_client[sample.client].append(sample)
             for client, samples in sorted(by_client.items()):
-                found.append(Growth(client, estimator, self._state(provider, model, client, estimator, samples)))
+                meter = make_meter(
+                    dialect=dialect,
+                    provider=provider,
+                    model=model,
+                    client=client or None,
+                    estimator=estimator,
+                    heuristics=self._settings.accounting.heuristics,
+                )
+                found.append(Growth(client, estimator, _state(meter, samples)))
         return tuple(found)
-
-    def _state(
-        self, provider: str, model: str, client: str, estimator: str, samples: Sequence[SampleRecord]
-    ) -> GrowthState:
-        meter = make_meter(
-            dialect=None,
-            provider=provider,
-            model=model,
-            client=client or None,
-            estimator=estimator,
-            heuristics=self._settings.accounting.heuristics,
-        )
-        state = start_growth(meter.growth, meter.retention, own_tokens=meter.counts_the_wire)
-        return take_pairs(state, to_pairs(samples))
 
 
 def open_knowledge(data_dir: str | None, *, now_ms: int) -> Known:
@@ -160,6 +156,11 @@ def open_knowledge(data_dir: str | None, *, now_ms: int) -> Known:
         if error.code == "no_reader":
             click.echo(f"ullage: {error.message}", err=True)
     return Known(settings, catalogs, store, now_ms=now_ms)
+
+
+def _state(meter: Meter, samples: Iterable[SampleRecord]) -> GrowthState:
+    state = start_growth(meter.growth, meter.retention, own_tokens=meter.counts_the_wire)
+    return take_pairs(state, to_pairs(samples))
 
 
 def _anchored(growth: Sequence[Growth], samples: Sequence[SampleRecord]) -> Anchored | None:
