@@ -291,6 +291,24 @@ async def test_the_tail_keeps_its_beginning_until_it_must_move_by_several_turns(
         assert call.plan["tokens"] <= call.plan["limit"]
 
 
+async def test_the_tails_of_an_agent_and_its_sub_agents_do_not_move_each_other(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """They are sent in one session, in any order."""
+    sizes = (1_500, 1_400, 1_600)
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        for turns in range(21, 61, 2):
+            for size in sizes:
+                request = make_request("anthropic", turns=make_turns(turns, size))
+                headers = {**request.headers, "x-ullage-session": "s"}
+                async with client.post(gateway.url + request.path, data=request.body, headers=headers) as response:
+                    assert response.status == 200
+    firsts = [json.loads(received.body)["messages"][0] for received in fake.requests]
+    for number in range(len(sizes)):
+        own = firsts[number :: len(sizes)]
+        assert 0 < sum(one != other for one, other in itertools.pairwise(own)) <= len(own) / 3
+
+
 async def test_the_rules_of_a_project_outlive_the_turn_that_they_came_with(
     tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ullage.core.planning.tail import choose_tail
+from ullage.core.planning.tail import choose_tail, find_memory
 from ullage.core.planning.tail_records import TailContext
 from ullage.core.profiles.cache_rules import find_cache_rule
 from ullage.core.spend import call_prices
@@ -17,17 +17,19 @@ if TYPE_CHECKING:
     from ullage.core.wire import Conversation
 
 _SESSIONS = 2_000
+# Conversations of one session at a time: an agent and the sub-agents that it has started.
+_CONVERSATIONS = 8
 # How a request asks for the longer time to live, where its provider has one.
 _LONG = b'"1h"'
 
 
 class Tails:
-    """Remembers what the last choice of each session leaves to the next one with the same target: another one has a window and a
-    cache of its own. Used by one thread only."""
+    """Remembers what the last choice in each conversation of a session leaves to the next one with the same target: another one
+    has a window and a cache of its own. Used by one thread only."""
 
     def __init__(self, policy: TailPolicy) -> None:
         self._policy = policy
-        self._memories: dict[tuple[str, str], TailMemory] = {}
+        self._memories: dict[tuple[str, str], tuple[TailMemory, ...]] = {}
 
     def choose(
         self,
@@ -53,9 +55,13 @@ class Tails:
             samples=awareness.calibration.observed,
         )
         key = (session, profile.key)
-        choice, memory = choose_tail(_trimmed(given), context, self._memories.pop(key, None), self._policy)
+        known = self._memories.pop(key, ())
+        before = find_memory(known, hashes)
+        newest = known[-1] if known else None
+        choice, memory = choose_tail(_trimmed(given), context, before or newest, self._policy)
         if memory is not None:
-            self._memories[key] = memory
+            others = tuple(other for other in known if other is not before)
+            self._memories[key] = (*others[-(_CONVERSATIONS - 1) :], memory)
             if len(self._memories) > _SESSIONS:
                 del self._memories[next(iter(self._memories))]
         return choice

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from tests.core.planning.making import CAPS, assistant, exchange, given, result, system, user
 from ullage.core.planning import TailContext, TailMemory, choose_tail, plan
+from ullage.core.planning.tail import find_memory
 from ullage.core.spend import CallPrices
 
 if TYPE_CHECKING:
@@ -165,3 +166,35 @@ def test_every_plan_is_one_that_a_provider_takes(
 def test_off_leaves_the_tail_to_the_planner() -> None:
     request = given(user(), exchange("a"))
     assert choose_tail(request, context(request, 0, PRICES[0]), None, "off") == (None, None)
+
+
+def left_by(*hashes: int, start: int = 0, opener: int = 0) -> TailMemory:
+    """What a request of these messages left, whose tail began with the one number `start`."""
+    return TailMemory(
+        target="p/m",
+        first=hashes[start],
+        index=start,
+        last=hashes[-1],
+        count=len(hashes),
+        turn=hashes[opener],
+        opener=opener,
+        used_ms=0,
+    )
+
+
+def test_a_request_goes_on_from_the_memory_of_its_own_conversation() -> None:
+    agent, helper = left_by(1, 2, 3), left_by(7, 8, 9)
+    assert find_memory((agent, helper), (1, 2, 3, 4)) is agent
+    assert find_memory((agent, helper), (7, 8, 9, 10)) is helper
+    assert find_memory((agent, helper), (5, 6)) is None
+    assert find_memory((), (5, 6)) is None
+
+
+def test_a_request_whose_end_was_rewritten_goes_on_from_where_its_tail_began() -> None:
+    agent, helper = left_by(1, 2, 3, start=1), left_by(7, 8, 9)
+    assert find_memory((agent, helper), (1, 2, 4)) is agent
+
+
+def test_of_two_memories_that_fit_the_newest_counts() -> None:
+    older, newer = left_by(1, 2), left_by(1, 2, start=1)
+    assert find_memory((older, newer), (1, 2, 3)) is newer

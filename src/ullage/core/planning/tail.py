@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .tail_epoch import choose_epoch
+from .tail_records import continues, find_start
 from .tail_steps import choose_step
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .request import PlanInput
     from .tail_records import TailChoice, TailContext, TailMemory, TailPolicy
 
@@ -32,3 +35,15 @@ def choose_tail(
             return choose_epoch(given, context, memory)
         case "auto":
             return choose_step(given, context, memory)
+
+
+def find_memory(memories: Sequence[TailMemory], hashes: tuple[int, ...]) -> TailMemory | None:
+    """Which of a session's memories a request goes on from, since sub-agents are sent in the session of who started them: the
+    newest whose newest message stands where it stood, else the newest whose tail has its beginning still. `hashes` are those of
+    the request, the newest memory is the last; `None` if there is no such one.
+    """
+    newest_first = memories[::-1]
+    for memory in newest_first:
+        if continues(memory, hashes):
+            return memory
+    return next((memory for memory in newest_first if find_start(memory, hashes) is not None), None)

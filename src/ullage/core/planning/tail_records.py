@@ -95,3 +95,20 @@ class TailChoice(Struct, frozen=True, kw_only=True):
     expected_usd: float | None
     rejected: Rejected | None = None
     notes: tuple[str, ...] = ()
+
+
+def continues(memory: TailMemory, hashes: tuple[int, ...]) -> bool:
+    """Whether a request goes on from the last one: whether what was its newest message stands where it stood."""
+    return 0 < memory.count <= len(hashes) and hashes[memory.count - 1] == memory.last
+
+
+def find_start(memory: TailMemory | None, hashes: tuple[int, ...]) -> int | None:
+    """Where the tail began last time; `None` if that message is gone. Of several that say the same it is the one nearest to
+    its place."""
+    if memory is None:
+        return None
+    place = memory.index
+    if place < len(hashes) and hashes[place] == memory.first:
+        return place
+    places = (index for index, number in enumerate(hashes) if number == memory.first)
+    return min(places, key=lambda index: abs(index - place), default=None)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ullage.core.spend import DEFAULT_CALLS, Horizon, total_usd
 
 from .tail_cuts import Cuts
-from .tail_records import Rejected, TailChoice, TailMemory
+from .tail_records import Rejected, TailChoice, TailMemory, continues, find_start
 
 if TYPE_CHECKING:
     from .request import PlanInput
@@ -69,14 +69,14 @@ class _Stepping:
         self._given = given
         self._context = context
         self._memory = memory
-        continued = memory is not None and _continues(memory, context.hashes)
+        continued = memory is not None and continues(memory, context.hashes)
         self._cuts = Cuts(given, memory.count, memory.opener) if memory is not None and continued else Cuts(given)
         self._limit = max(0, min(given.caps.recent_tail, self._cuts.room))
         # The user may say the same twice, so where it stands counts as well.
         self._new_turn = (
             memory is None or memory.turn != self._turn or (continued and memory.opener != self._cuts.opener)
         )
-        self._at = _find(memory, context.hashes)
+        self._at = find_start(memory, context.hashes)
         self._warm = (
             memory is not None and memory.target == context.target and context.now_ms - memory.used_ms <= context.ttl_ms
         )
@@ -231,25 +231,8 @@ class _Stepping:
 
     def _grown(self, before: TailMemory) -> int:
         """What came since the last request."""
-        continued = _continues(before, self._context.hashes)
+        continued = continues(before, self._context.hashes)
         return sum(self._given.tokens[before.count :]) if continued else 0
-
-
-def _continues(memory: TailMemory, hashes: tuple[int, ...]) -> bool:
-    """Whether a request goes on from the last one: whether what was its newest message stands where it stood."""
-    return 0 < memory.count <= len(hashes) and hashes[memory.count - 1] == memory.last
-
-
-def _find(memory: TailMemory | None, hashes: tuple[int, ...]) -> int | None:
-    """Where the tail began last time; `None` if that message is gone. Of several that say the same it is the one nearest to
-    its place."""
-    if memory is None:
-        return None
-    place = memory.index
-    if place < len(hashes) and hashes[place] == memory.first:
-        return place
-    places = (index for index, number in enumerate(hashes) if number == memory.first)
-    return min(places, key=lambda index: abs(index - place), default=None)
 
 
 def _course(memory: TailMemory | None) -> _Course:
