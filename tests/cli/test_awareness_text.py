@@ -110,7 +110,12 @@ def test_tuning_is_told_while_it_is_on(status: str, factor: float, said: str) ->
 
 def test_a_switch_is_told_where_there_was_one() -> None:
     switch = {**AWARENESS["switch"], "profile_reused": False}
-    assert switch_text(switch) == ("from anthropic/claude-haiku-4-5 (context), cold-model-switch; new in this session")
+    assert switch_text(switch) == (
+        "from anthropic/claude-haiku-4-5 (context), a cold boundary by rule (what was read says more); new in this session"
+    )
+    assert switch_text({**switch, "cache_disposition": "unknown"}) == (
+        "from anthropic/claude-haiku-4-5 (context), unknown; new in this session"
+    )
     assert switch_text({**switch, "switched": False}) == ""
     assert switch_text(None) == ""
 

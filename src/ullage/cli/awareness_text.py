@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 CATEGORIES = (("recent_tail", "tail"), ("history", "history"), ("project", "project"))
 USAGE_PARTS = (("input_fresh", "fresh"), ("cache_read", "cache read"), ("cache_write", "cache write"))
+_BOUNDARIES = {"cold-model-switch": "a cold boundary by rule (what was read says more)"}
 _COUNTS = (("outliers", "too far from the median"), ("hard_bound", "outside the bounds"))
 
 
@@ -101,11 +102,16 @@ def auto_tune_text(auto_tune: dict[str, Any]) -> str:
 
 
 def switch_text(switch: dict[str, Any] | None) -> str:
-    """Where the session came from; nothing for a call that stayed on its target."""
+    """Where the session came from; nothing for a call that stayed on its target.
+
+    A change of the target is a cold boundary by rule (planner specification, section 11), though several targets may be warm at
+    once: what was expected and read is told beside it, so this must not sound as if nothing had been.
+    """
     if switch is None or not switch["switched"]:
         return ""
     reused = "its own samples are used again" if switch["profile_reused"] else "new in this session"
-    return f"from {switch['previous']} ({switch['source']}), {switch['cache_disposition']}; {reused}"
+    boundary = _BOUNDARIES.get(switch["cache_disposition"], switch["cache_disposition"])
+    return f"from {switch['previous']} ({switch['source']}), {boundary}; {reused}"
 
 
 def sample_text(sample: dict[str, Any] | None) -> str:
