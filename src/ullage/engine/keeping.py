@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from ullage.core.wire import Conversation
     from ullage.stores import Store
 
-_SESSIONS = 2_000
+# Some 50 MB of texts when each sends as much as the caps allow.
+_TURNS = 500
 
 
 class Asker(NamedTuple):
@@ -40,20 +41,21 @@ class Asker(NamedTuple):
 
 
 class _Turn(NamedTuple):
-    """What was sent in the newest turn of a session. A turn is known by the place and the hash of the message that opens it."""
+    """A turn of the user's by the place and the hash of the message that opens it: an agent and the sub-agents that it sends in
+    its own session have a newest turn each."""
 
+    session: str
     opened: tuple[int, int] | None
     estimator: str
-    sent: tuple[Supplement, ...]
 
 
 class Keeping:
-    """Reads the log of what is kept when it has grown, and remembers what each session was sent. Used by one thread only."""
+    """Reads the log of what is kept when it has grown, and remembers what each turn was sent. Used by one thread only."""
 
     def __init__(self, store: Store, limits: MemoryLimits) -> None:
         self._keeper = Keeper(store)
         self._limits = limits
-        self._turns: dict[str, _Turn] = {}
+        self._turns: dict[_Turn, tuple[Supplement, ...]] = {}
 
     def offer(
         self,
@@ -66,9 +68,10 @@ class Keeping:
     ) -> tuple[Supplement, ...]:
         """What may be added to a request. `hashes` are the canonical ones of its messages; tokens are of the `meter`."""
         kept = self._read()
-        turn = self._turns.get(asker.session)
-        if turn is not None and turn.opened == _opened(facts, hashes) and turn.estimator == meter.estimator:
-            return tuple(structs.replace(one, held=True) for one in turn.sent if _is_active(kept, one.id))
+        sent = self._turns.get(_Turn(asker.session, _opened(facts, hashes), meter.estimator))
+        # A turn that begins again has nothing behind it whose prefix could be kept.
+        if sent is not None and _opening(facts) != len(facts) - 1:
+            return tuple(structs.replace(one, held=True) for one in sent if _is_active(kept, one.id))
         pins = _applicable(kept, "pin", asker, hashes)
         memories = _applicable(kept, "memory", asker, hashes)
         if not pins and not memories:
@@ -92,10 +95,10 @@ class Keeping:
         meter: Meter,
     ) -> None:
         """Remembers what a plan took of the offers, for the rest of the user's turn."""
-        sent = tuple(one for one in offered if one.id in taken)
-        self._turns.pop(asker.session, None)
-        self._turns[asker.session] = _Turn(_opened(facts, hashes), meter.estimator, sent)
-        if len(self._turns) > _SESSIONS:
+        turn = _Turn(asker.session, _opened(facts, hashes), meter.estimator)
+        self._turns.pop(turn, None)
+        self._turns[turn] = tuple(one for one in offered if one.id in taken)
+        if len(self._turns) > _TURNS:
             del self._turns[next(iter(self._turns))]
 
     def _read(self) -> Kept:
