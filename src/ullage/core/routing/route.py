@@ -1,0 +1,371 @@
+"""A route: which target a prompt should go to, who else could take it, and why (routing specification, sections 2.3 and 30)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from ullage.core.errors import CallError
+
+from .cache_terms import CacheModel, Habits
+from .capability import NO_OVERRIDES as NO_BENCHMARKS
+from .capability import TIERS, BenchmarkOverride, tier_rank
+from .capability_rows import BenchmarkSource
+from .cost_policy import CostPolicy
+from .exclusions import Excluded, Stop
+from .filtering import (
+    Candidate,
+    Constraints,
+    Eligible,
+    Limits,
+    Needs,
+    Pin,
+    find_eligible,
+    make_candidate,
+    set_aside,
+)
+from .pools import Pool, PoolModel
+from .prefix import Prefix, parse_prefix
+from .pricing import NO_OVERRIDES as NO_PRICES
+from .pricing import PriceOverride
+from .reasons import tell_reasons
+from .rules import Facts, Rule, Rules, Trigger, Verdict, find_rule, prefers, unwanted
+from .scoring import NO_SIGNALS, RouteScore, Signals, Situation, score
+from .selection import Guards, Selection, Weighing, select
+from .suggesting import suggest
+from .task import Evidence, TaskProfile, analyze_task
+from .thinking import Level, choose_level, fit_level
+from .weights import Policy, read_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from .models import ModelRecord
+
+_SPENT = ("blocked", "cooldown")
+_RANKS: dict[str, int] = {tier: tier_rank(tier) for tier in TIERS}
+_TIER_BY_RANK = {rank: tier for tier, rank in _RANKS.items()}
+_NO_EVIDENCE = Evidence()
+
+
+class RouteConfig(Struct, frozen=True, kw_only=True):
+    """What a user has settled of routing, as plain data; the defaults settle nothing.
+
+    `pool` names the active one of `pools`. `thinking` is a level for all tasks, `host_thinking` the one that the host has.
+    """
+
+    constraints: Constraints = Constraints()
+    scope: tuple[str, ...] = ()
+    pools: Mapping[str, Pool] = field(default_factory=dict)
+    pool: str | None = None
+    pool_model: PoolModel = "deficit"
+    rules: Rules = Rules()
+    cost: CostPolicy = CostPolicy()
+    guards: Guards = Guards()
+    cache_model: CacheModel = "horizon"
+    thinking: Level | None = None
+    host_thinking: Level | None = None
+    benchmark: BenchmarkSource | None = None
+    benchmark_overrides: Mapping[str, BenchmarkOverride] = NO_BENCHMARKS
+    price_overrides: Mapping[str, PriceOverride] = NO_PRICES
+    cost_coefficient: float | None = None
+
+
+class RouteSession(Struct, frozen=True, kw_only=True):
+    """What a session knows when a task begins: nothing, for its first one.
+
+    `current` is the target it is at, `pin` the one that the user has pinned. `cold` says that no cache holds its prefix any
+    more; `warm` has the tokens that each target's cache holds, where that is known. `failed` are targets that failed for this
+    task, each with why; `circuits` those that are not to be tried before a time, epoch milliseconds. `attempts` count those of
+    the pool.
+    """
+
+    first_turn: bool = True
+    current: str | None = None
+    pin: str | None = None
+    cold: bool = False
+    warm: Mapping[str, int] = field(default_factory=dict)
+    habits: Habits = Habits()
+    previous: TaskProfile | None = None
+    evidence: Evidence = _NO_EVIDENCE
+    trigger: Trigger = "user"
+    signals: Mapping[str, Signals] = field(default_factory=dict)
+    preferences: Mapping[str, float] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+    circuits: Mapping[str, int | None] = field(default_factory=dict)
+    attempts: Mapping[str, int] = field(default_factory=dict)
+
+
+class Route(Struct, frozen=True, kw_only=True):
+    """Where a prompt goes, and all that speaks for it.
+
+    `target` is `None` where nobody may take it: `stop` says why. `ranked` begins with the target. `thinking` is the level of the
+    target, `demanded_thinking` the one before it was fitted to it. `prompt` is what the model sees: without pins.
+    """
+
+    target: str | None
+    thinking: Level
+    demanded_thinking: Level
+    policy: Policy
+    task: TaskProfile
+    prompt: str
+    prefix: Prefix
+    excluded: tuple[Excluded, ...]
+    rule: str | None
+    verdicts: tuple[Verdict, ...]
+    warnings: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
+    selection: Selection | None = None
+    stop: Stop | None = None
+
+    @property
+    def ranked(self) -> tuple[RouteScore, ...]:
+        """All eligible targets with their scores, the chosen one first."""
+        return self.selection.ranked if self.selection is not None else ()
+
+    @property
+    def confidence(self) -> float | None:
+        """How likely the target is ahead of the nearest rival, as far as the terms are in doubt; 1 where there is none."""
+        return self.selection.confidence if self.selection is not None else None
+
+    @property
+    def margin(self) -> float | None:
+        """How much the nearest rival lacks to be chosen; `None` where there is none."""
+        return self.selection.margin if self.selection is not None else None
+
+    def thinking_at(self, target: str) -> Level:
+        """The level for one of the ranked targets: a fallback may have others than the first. Raises `KeyError` for any other."""
+        for one in self.ranked:
+            if one.target == target:
+                return _fit(self.demanded_thinking, one.candidate.model)
+        raise KeyError(target)
+
+
+NEW_SESSION = RouteSession()
+NO_CONFIG = RouteConfig()
+
+
+def prepare_candidates(models: Iterable[ModelRecord], config: RouteConfig = NO_CONFIG) -> tuple[Candidate, ...]:
+    """What is known of each model, so that many prompts can be routed among them."""
+    return tuple(
+        make_candidate(
+            model,
+            benchmark=config.benchmark,
+            benchmark_overrides=config.benchmark_overrides,
+            price_overrides=config.price_overrides,
+            cost_coefficient=config.cost_coefficient,
+        )
+        for model in models
+    )
+
+
+def resolve_route(
+    models: Iterable[ModelRecord | Candidate],
+    prompt: str,
+    *,
+    context_tokens: int = 0,
+    images: int = 0,
+    policy: str = "balanced",
+    current: str | None = None,
+    session: RouteSession = NEW_SESSION,
+    config: RouteConfig = NO_CONFIG,
+) -> Route:
+    """The route of a prompt among these models. Pure: the same call gives the same route, whatever the order of the models.
+
+    `context_tokens` are those before the prompt, `images` those of the prompt. `current` is short for a session that is at this
+    target. Raises `CallError` for a policy or a pool that there is not.
+    """
+    if current is not None:
+        session = replace(session, current=current, first_turn=False)
+    wanted = read_policy(policy)
+    pool = _active_pool(config)
+    known = tuple(one if isinstance(one, Candidate) else prepare_candidates((one,), config)[0] for one in models)
+    prefix, text = parse_prefix(prompt, first_turn=session.first_turn)
+    task = analyze_task(
+        text,
+        context_tokens=context_tokens,
+        images=images,
+        previous=session.previous,
+        evidence=session.evidence,
+    )
+    pin = _find_pin(session, prefix)
+    limits = Limits(
+        needs=Needs(
+            context_tokens=max(context_tokens, task.required_context_tokens),
+            output_tokens=task.required_output_tokens,
+            images=task.requires_vision,
+            minimum_tier=task.minimum_tier,
+            pinned_tier=prefix.minimum_tier,
+        ),
+        constraints=config.constraints,
+        scope=config.scope,
+        pin=pin,
+        open_circuits=session.circuits,
+        pool=pool,
+    )
+    eligible = find_eligible(known, limits)
+    pinned = pin is not None or prefix.pinned
+    facts = Facts(prompt=text, context=context_tokens, images=images > 0, trigger=session.trigger)
+    rule, verdicts = (None, ()) if pinned else find_rule(config.rules, task, facts)
+    pitch = _narrow(eligible, rule, prefix, session)
+    action = pitch.rule.then if pitch.rule is not None else None
+    situation = Situation(
+        context=context_tokens,
+        current=session.current,
+        cold=session.cold,
+        warm=session.warm,
+        habits=session.habits,
+        signals=session.signals,
+        preferences=session.preferences,
+        preferred=frozenset(one.target for one in pitch.candidates if action and prefers(action, one.target)),
+        pool=pool,
+        pool_model=config.pool_model,
+        attempts=session.attempts,
+        cache_model=config.cache_model,
+    )
+    weighing = Weighing(
+        task=task,
+        policy=(action and action.policy) or wanted,
+        situation=situation,
+        cost=config.cost,
+        guards=replace(config.guards, downgrades=True) if pitch.steps_down else config.guards,
+    )
+    demanded = choose_level(
+        task, fixed=config.thinking, host=config.host_thinking, ruled=action.thinking if action else None
+    )
+    selection = (
+        select(score(pitch.candidates, task, weighing.policy, situation), weighing) if pitch.candidates else None
+    )
+    target = selection.chosen.target if selection is not None else None
+    return Route(
+        target=target,
+        thinking=_fit(demanded, selection.chosen.candidate.model) if selection is not None else "off",
+        demanded_thinking=demanded,
+        policy=weighing.policy,
+        task=task,
+        prompt=text,
+        prefix=prefix,
+        excluded=pitch.excluded,
+        rule=pitch.rule.name if pitch.rule is not None else None,
+        verdicts=verdicts,
+        warnings=(*pitch.warnings, *_warn_of_target(target, pin, known, session)),
+        reasons=tell_reasons(selection, weighing) if selection is not None else (),
+        selection=selection,
+        stop=eligible.stop,
+    )
+
+
+class _Pitch(Struct, frozen=True, kw_only=True):
+    """Who is left after the soft filters; the rule, unless it had to be ignored."""
+
+    candidates: tuple[Candidate, ...]
+    excluded: tuple[Excluded, ...]
+    warnings: tuple[str, ...]
+    rule: Rule | None
+    steps_down: bool
+
+
+def _narrow(eligible: Eligible, rule: Rule | None, prefix: Prefix, session: RouteSession) -> _Pitch:
+    """The soft filters, stages 8 to 10: what failed, the rule, a step up or down that the prompt asks for, quotas."""
+    candidates, excluded = eligible.candidates, list(eligible.excluded)
+    warnings = list(eligible.warnings)
+    candidates, dropped = set_aside(candidates, "failover", session.failed)
+    excluded += dropped
+    if rule is not None:
+        reasons = _reasons_of(rule, candidates)
+        if candidates and len(reasons) == len(candidates):
+            warnings.append(f"the rule {rule.name} is ignored: it leaves no target")
+            rule = None
+        else:
+            candidates, dropped = set_aside(candidates, "rules", reasons)
+            excluded += dropped
+    steps_down = False
+    if prefix.bump:
+        candidates, dropped, told = _step(candidates, prefix.bump, session.current)
+        excluded += dropped
+        warnings.append(told)
+        steps_down = prefix.bump < 0
+    spent = {
+        one.target: f"the quota of {one.model.provider} is spent ({signals.quota})"
+        for one in candidates
+        if (signals := session.signals.get(one.target, NO_SIGNALS)).quota in _SPENT
+    }
+    candidates, dropped = set_aside(candidates, "quota", spent)
+    return _Pitch(
+        candidates=candidates,
+        excluded=(*excluded, *dropped),
+        warnings=tuple(warnings),
+        rule=rule,
+        steps_down=steps_down,
+    )
+
+
+def _reasons_of(rule: Rule, candidates: Sequence[Candidate]) -> dict[str, str]:
+    found = {
+        one.target: unwanted(rule.then, one.target, rank=tier_rank(one.capability.overall), ranks=_RANKS)
+        for one in candidates
+    }
+    return {target: reason for target, reason in found.items() if reason is not None}
+
+
+def _step(
+    candidates: tuple[Candidate, ...], bump: int, current: str | None
+) -> tuple[tuple[Candidate, ...], tuple[Excluded, ...], str]:
+    """Those of a higher or a lower tier than the current target's, and what is said of it (section 33, item 11)."""
+    asked = "stronger" if bump > 0 else "cheaper"
+    rank = next((tier_rank(one.capability.overall) for one in candidates if one.target == current), None)
+    if not rank:
+        return candidates, (), f"@again-{asked}: the tier of the current target is not known, so nothing is changed"
+    reasons = {
+        one.target: f"@again-{asked} asks for {'more' if bump > 0 else 'less'} than {_TIER_BY_RANK[rank]}"
+        for one in candidates
+        if not _steps(tier_rank(one.capability.overall), rank, bump)
+    }
+    left, dropped = set_aside(candidates, "rules", reasons)
+    if len(reasons) == len(candidates):
+        return left, dropped, f"@again-{asked}: there is no target {asked} than {_TIER_BY_RANK[rank]}"
+    return left, dropped, f"@again-{asked}: for this prompt only, {asked} than {_TIER_BY_RANK[rank]}"
+
+
+def _steps(rank: int, current: int, bump: int) -> bool:
+    return rank > current if bump > 0 else 0 < rank < current
+
+
+def _find_pin(session: RouteSession, prefix: Prefix) -> Pin | None:
+    """What the user has pinned outranks what the prompt begins with (section 2.3)."""
+    if session.pin is not None:
+        return Pin(target=session.pin, kind="manual")
+    return Pin(target=prefix.model, kind="prompt") if prefix.model is not None else None
+
+
+def _active_pool(config: RouteConfig) -> Pool | None:
+    if config.pool is None:
+        return None
+    if config.pool not in config.pools:
+        meant = suggest(config.pool, config.pools)
+        raise CallError(
+            f"There is no pool {config.pool!r}.",
+            hint=f"Did you mean {meant!r}?" if meant else f"Pools are {', '.join(sorted(config.pools)) or 'none'}.",
+            code="unknown_pool",
+        )
+    return config.pools[config.pool]
+
+
+def _warn_of_target(
+    target: str | None, pin: Pin | None, known: Sequence[Candidate], session: RouteSession
+) -> tuple[str, ...]:
+    """What is to be said of a target that was named or that has a spent quota."""
+    if target is not None:
+        quota = session.signals.get(target, NO_SIGNALS).quota
+        return (f"{target}: quota {quota}",) if quota in _SPENT else ()
+    if pin is None or any(one.target == pin.target for one in known):
+        return ()
+    meant = suggest(pin.target, [one.target for one in known])
+    return (f"{pin.target} is pinned and unknown{f'; did you mean {meant}?' if meant else ''}",)
+
+
+def _fit(level: Level, model: ModelRecord) -> Level:
+    return fit_level(level, reasoning=model.reasoning is not False, levels=model.thinking_levels)

@@ -1,0 +1,152 @@
+"""Which target is taken, whether a session stays, and how sure that is (routing specification, sections 10.3, 12 and 33)."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from tests.core.routing.routes import (
+    CHINESE,
+    DEBUG,
+    HAIKU,
+    OPUS,
+    REFACTOR,
+    SONNET,
+    SUMMARY,
+    THREE,
+    choose,
+    model,
+    scores,
+)
+from ullage.core.routing.filtering import make_candidate
+from ullage.core.routing.scoring import Signals, Situation
+from ullage.core.routing.selection import Guards, band, likelihood
+from ullage.core.routing.weights import Policy
+
+LUNA, FREE = "gateway/openai/gpt-5.6-luna", "openrouter/free"
+PAIR = (make_candidate(model(LUNA)), make_candidate(model(FREE)))
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"), [("balanced", SONNET), ("best", SONNET), ("cost", HAIKU), ("fast", SONNET)]
+)
+def test_the_choice_of_each_policy_is_as_in_the_worked_examples(policy: Policy, expected: str) -> None:
+    assert choose(DEBUG, policy).chosen.target == expected
+
+
+@pytest.mark.parametrize("current", [OPUS, HAIKU])
+def test_a_warm_target_stays_by_v1(current: str) -> None:
+    found = choose(DEBUG, situation=Situation(context=40_000, current=current, cache_model="v1"))
+    assert found.chosen.target == current
+
+
+def test_by_v1_the_weakest_model_keeps_the_hardest_task() -> None:
+    """Section 12.2 (c), as it is described; its figures are those of the warm and the cold case."""
+    warm = Situation(context=40_000, current=HAIKU, cache_model="v1")
+    found = scores(CHINESE, situation=warm)
+    assert [found[one].utility for one in (HAIKU, SONNET, OPUS)] == pytest.approx([0.669110, 0.625520, 0.565], abs=1e-6)
+    assert choose(CHINESE, situation=warm).chosen.target == HAIKU
+    assert choose(CHINESE, situation=replace(warm, cold=True)).chosen.target == SONNET
+    assert choose(CHINESE, "best", situation=warm).chosen.target == OPUS
+
+
+@pytest.mark.parametrize("policy", ["balanced", "best", "fast"])
+def test_the_weakest_model_does_not_keep_the_hardest_task(policy: Policy) -> None:
+    """Section 32, row 11, and complaint C35: a trivial first turn must not hold a session at a weak model for good."""
+    found = choose(CHINESE, policy, situation=Situation(context=40_000, current=HAIKU))
+    assert found.chosen.target in (SONNET, OPUS)
+
+
+def test_the_chosen_target_stands_first_whoever_scored_best() -> None:
+    situation = Situation(context=40_000, current=OPUS)
+    found = choose(SUMMARY, situation=situation)
+    assert found.ranked[0].target == OPUS
+    assert found.ranked[0].utility < found.ranked[1].utility
+
+
+def test_a_session_is_not_taken_to_a_weaker_model_unless_that_is_allowed() -> None:
+    """Complaint C4: a strong model was silently changed for a small one."""
+    situation = Situation(context=40_000, current=OPUS, cold=True)
+    held = choose(SUMMARY, situation=situation)
+    assert (held.chosen.target, held.kept) == (OPUS, "no automatic downgrade")
+    assert choose(SUMMARY, situation=situation, guards=Guards(downgrades=True)).chosen.target == HAIKU
+
+
+def test_a_warm_session_stays_within_the_band_where_downgrades_are_allowed() -> None:
+    situation = Situation(context=40_000, current=OPUS)
+    held = choose(SUMMARY, situation=situation, guards=Guards(downgrades=True))
+    assert (held.chosen.target, held.kept) == (OPUS, "cache-aware stickiness")
+
+
+def test_an_upgrade_that_is_held_back_gives_way_to_no_weaker_one() -> None:
+    found = choose(SUMMARY, situation=Situation(context=1_000, current=SONNET))
+    assert found.chosen.target == SONNET
+
+
+def test_a_dearer_model_takes_over_only_if_it_is_likely_better() -> None:
+    """Complaint C35: models flipped three times in 22 seconds at a confidence of 0.18."""
+    two, careful, bold = THREE[1:], Guards(upgrade_confidence=0.9), Guards(upgrade_confidence=0.5)
+    situation = Situation(context=2_000, current=HAIKU, signals={HAIKU: Signals(reliability=0.2)})
+    found = choose(DEBUG, "best", candidates=two, situation=situation, guards=careful)
+    assert (found.chosen.target, found.kept) == (HAIKU, "upgrade not sure enough")
+    assert choose(DEBUG, "best", candidates=two, situation=situation, guards=bold).chosen.target == SONNET
+
+
+def test_ties_go_to_the_cheaper_then_by_id() -> None:
+    twins = (
+        make_candidate(model("b/claude-sonnet", 3, 15)),
+        make_candidate(model("a/claude-sonnet", 3, 15)),
+        make_candidate(model("c/claude-sonnet", 3, 15)),
+    )
+    assert [one.target[0] for one in choose(DEBUG, candidates=twins).ranked] == ["a", "b", "c"]
+
+
+def test_the_band_grows_with_the_part_of_the_window_that_is_filled() -> None:
+    assert band(0, 200_000) == pytest.approx(0.05)
+    assert band(100_000, 200_000) == pytest.approx(0.11)
+    assert band(900_000, 200_000) == pytest.approx(0.17)
+    assert band(1_000, None) == pytest.approx(0.17)
+
+
+def test_a_small_margin_is_told_as_little_more_than_a_coin_toss() -> None:
+    """Weakness 10 of section 33: margins of 0.003 to 0.014 were presented like certainties."""
+    close = choose(DEBUG, "best")
+    assert close.margin == pytest.approx(0.003259, abs=1e-6)
+    assert 0.5 < close.confidence < 0.6
+    gate = choose(REFACTOR, candidates=PAIR)
+    assert gate.margin == pytest.approx(0.013644, abs=1e-6)
+    assert gate.confidence < 0.75
+    for found in (close, gate):
+        assert found.interval is not None
+        assert found.interval[0] < 0 < found.interval[1]
+
+
+def test_it_says_which_change_would_have_turned_the_choice() -> None:
+    """Section 10.5: a change of reliability of 0.14 would flip it."""
+    found = choose(REFACTOR, candidates=PAIR)
+    flips = {(flip.term, flip.of): flip for flip in found.flips}
+    assert flips["reliability", FREE].needed - flips["reliability", FREE].was == pytest.approx(0.13644, abs=1e-5)
+    turned = Situation(signals={FREE: Signals(reliability=flips["reliability", FREE].needed + 1e-6)}, cache_model="v1")
+    assert found.chosen.target == LUNA
+    assert choose(REFACTOR, candidates=PAIR, situation=turned).chosen.target == FREE
+
+
+def test_where_nobody_else_is_eligible_there_is_no_margin() -> None:
+    found = choose(DEBUG, candidates=THREE[:1])
+    assert (found.margin, found.interval, found.rival, found.confidence, found.flips) == (None, None, None, 1.0, ())
+
+
+def test_what_staying_and_leaving_cost_is_told() -> None:
+    """Complaint C19: does changing the model discard the cache?"""
+    found = choose(DEBUG, situation=Situation(context=100_000, current=SONNET), guards=Guards(downgrades=True))
+    assert found.switch is not None
+    assert (found.switch.current, found.switch.other) == (SONNET, HAIKU)
+    assert found.switch.stay_usd == pytest.approx(0.5978, abs=6e-5)
+    assert found.switch.switch_usd == pytest.approx(0.2514, abs=6e-5)
+    assert found.switch.next_stay_usd == pytest.approx(0.063792, abs=1e-6)
+    assert found.switch.next_switch_usd == pytest.approx(0.109011, abs=1e-6)
+
+
+def test_likelihood_is_a_half_where_nothing_is_ahead() -> None:
+    assert likelihood(0.0) == 0.5
+    assert likelihood(1.96) == pytest.approx(0.975, abs=1e-4)
