@@ -13,8 +13,12 @@ if TYPE_CHECKING:
         Evidence,
         ModelOverride,
         ModelProfile,
+        ModelRecord,
         Plan,
         Reference,
+        Route,
+        RouteConfig,
+        RouteSession,
         Session,
         Settings,
         Supplement,
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
         read_session,
         render,
         resolve_profile,
+        resolve_route,
         shorten_results,
     )
 
@@ -33,8 +38,12 @@ __all__ = [
     "Evidence",
     "ModelOverride",
     "ModelProfile",
+    "ModelRecord",
     "Plan",
     "Reference",
+    "Route",
+    "RouteConfig",
+    "RouteSession",
     "Session",
     "Settings",
     "Supplement",
@@ -45,6 +54,7 @@ __all__ = [
     "read_session",
     "render",
     "resolve_profile",
+    "resolve_route",
     "shorten_results",
 ]
 

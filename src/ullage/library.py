@@ -29,6 +29,8 @@ from ullage.core.planning.shortening import offer_excerpts
 from ullage.core.planning.supplement import Supplement
 from ullage.core.profiles import ModelProfile, resolve_profile
 from ullage.core.profiles.overrides import ModelOverride
+from ullage.core.routing.models import ModelRecord
+from ullage.core.routing.route import Route, RouteConfig, RouteSession, resolve_route
 from ullage.core.wire import Conversation, parse_request, read_context
 from ullage.settings import Settings
 from ullage.settings.policy import make_caps, make_policy
@@ -47,8 +49,12 @@ __all__ = [
     "Evidence",
     "ModelOverride",
     "ModelProfile",
+    "ModelRecord",
     "Plan",
     "Reference",
+    "Route",
+    "RouteConfig",
+    "RouteSession",
     "Session",
     "Settings",
     "Supplement",
@@ -58,6 +64,7 @@ __all__ = [
     "read_session",
     "render",
     "resolve_profile",
+    "resolve_route",
     "shorten_results",
 ]
 

@@ -11,6 +11,7 @@ COMMANDS: Table = {
     "context": ("ullage.cli.context:command", "Show what fills the context window."),
     "count": ("ullage.cli.count:command", "Estimate the tokens of a request."),
     "plan": ("ullage.cli.plan:command", "Show what managed mode would send, and why."),
+    "route": ("ullage.cli.route:command", "Show which model a prompt would go to, and why."),
     "probe": ("ullage.cli.probe:command", "Measure a request's sections at any upstream."),
     "sessions": ("ullage.cli.sessions:command", "List the sessions seen, or show one."),
     "manifest": ("ullage.cli.manifest:command", "Show the record of one call."),

@@ -1,0 +1,103 @@
+"""`ullage route`: which model a prompt would go to, and why. Nothing is sent."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+from msgspec.structs import replace
+
+from ullage.core.errors import CallError
+from ullage.core.terminal import safe_json
+
+from .inputs import STDIN, lines_of_input, read_input
+from .output import is_terminal, print_json
+from .records import json_option, print_lines
+
+if TYPE_CHECKING:
+    from .route_asking import Ask, Router
+
+
+@click.command()
+@click.argument("prompt", metavar="[PROMPT]", required=False)
+@click.option(
+    "--context-tokens",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Tokens of the session before the prompt.",
+)
+@click.option("--images", is_flag=True, help="The prompt has pictures.")
+@click.option("--policy", metavar="P", default="balanced", show_default=True, help="balanced, best, cost or fast.")
+@click.option("--models", metavar="FILE", help="The models to choose among, as JSON.")
+@click.option("--rules", metavar="FILE", help="Rules and scenarios, as JSON.")
+@click.option("--current", metavar="TARGET", help="The target that the session is at.")
+@click.option("--cold", is_flag=True, help="No cache holds the session's prefix any more.")
+@click.option(
+    "--cache-model",
+    type=click.Choice(["horizon", "v1"]),
+    default="horizon",
+    show_default=True,
+    help="How caches are priced: over all calls of the task, or over one.",
+)
+@click.option("--batch", metavar="FILE.jsonl", help="Many prompts, one object a line; `-` reads standard input.")
+@click.option("--explain", is_flag=True, help="Add every figure, and what would have turned the choice.")
+@json_option
+def command(
+    prompt: str | None,
+    context_tokens: int,
+    images: bool,
+    policy: str,
+    models: str | None,
+    rules: str | None,
+    current: str | None,
+    cold: bool,
+    cache_model: str,
+    batch: str | None,
+    explain: bool,
+    as_json: bool,
+) -> int:
+    """Show which model a prompt would go to, and why. Nothing is sent.
+
+    PROMPT may begin with a pin (`@high`, `@model:provider/model`); `-` reads it from standard input. --models is a list of
+    {provider, id, inputs, context_window, max_output_tokens, prices}. The exit status is 1 where none of them may take the
+    prompt.
+
+    A line of a batch is {id, prompt, context_tokens, images, policy, current, cold}; its answer, on the same line of the output,
+    is the route with this id, or {id, error}. What a line lacks is as the options say.
+    """
+    from .route_asking import Ask, Router, load_candidates, load_config
+
+    if (prompt is None) == (batch is None):
+        raise CallError("route: Give either a PROMPT or --batch.", hint="See `ullage route --help`.")
+    config, problems = load_config(rules, cache_model)
+    candidates, warnings = load_candidates(models, config)
+    router = Router(candidates=candidates, config=config, warnings=(*warnings, *problems), explain=explain)
+    ask = Ask(context_tokens=context_tokens, images=int(images), policy=policy, current=current, cold=cold)
+    if prompt is None:
+        assert batch is not None
+        _route_batch(batch, router, ask)
+        return 0
+    text = read_input(STDIN).decode("utf-8", "replace") if prompt == STDIN else prompt
+    return _route_one(router, replace(ask, prompt=text), as_json=as_json)
+
+
+def _route_one(router: Router, ask: Ask, *, as_json: bool) -> int:
+    route = router.resolve(ask)
+    if as_json:
+        print_json(router.report(route))
+    else:
+        from .route_text import tell_route
+
+        print_lines(tell_route(route, explain=router.explain))
+    return int(route.target is None)
+
+
+def _route_batch(batch: str, router: Router, ask: Ask) -> None:
+    from .route_asking import answer_line
+
+    readable = is_terminal(sys.stdout)
+    for line in lines_of_input(batch):
+        answer = answer_line(line, router, ask)
+        click.echo(safe_json(answer.decode()) if readable else answer)

@@ -1,0 +1,111 @@
+"""What `ullage route` asks, one prompt or many, among which models and by which rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.core.errors import CallError, InputError, UllageError
+from ullage.core.routing.filtering import Candidate
+from ullage.core.routing.models import read_models
+from ullage.core.routing.report import report_route
+from ullage.core.routing.route import RouteConfig, RouteSession, prepare_candidates, resolve_route
+from ullage.core.routing.rules_reading import load_rules
+
+from .inputs import read_input
+
+if TYPE_CHECKING:
+    from ullage.core.routing.route import Route
+
+
+class Ask(Struct, frozen=True, kw_only=True):
+    """One prompt, and where the session stands. A line of a batch has these fields too."""
+
+    prompt: str = ""
+    context_tokens: int = 0
+    images: int = 0
+    policy: str = "balanced"
+    current: str | None = None
+    cold: bool = False
+
+
+class Router(Struct, frozen=True, kw_only=True):
+    """Who may take the prompts, and by which rules. `warnings` are of the files that said so."""
+
+    candidates: tuple[Candidate, ...]
+    config: RouteConfig
+    warnings: tuple[str, ...] = ()
+    explain: bool = False
+
+    def resolve(self, ask: Ask) -> Route:
+        """The route of a prompt, with the warnings of the files."""
+        route = resolve_route(
+            self.candidates,
+            ask.prompt,
+            context_tokens=ask.context_tokens,
+            images=ask.images,
+            policy=ask.policy,
+            session=RouteSession(first_turn=ask.current is None, current=ask.current, cold=ask.cold),
+            config=self.config,
+        )
+        return replace(route, warnings=(*self.warnings, *route.warnings)) if self.warnings else route
+
+    def report(self, route: Route) -> dict[str, Any]:
+        return report_route(route, explain=self.explain)
+
+
+def load_candidates(path: str | None, config: RouteConfig) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    """The models of a file, and what is to be said of it. Raises `CallError` without one, `InputError` for a wrong one."""
+    if path is None:
+        raise CallError(
+            "route: Give the models to choose among with --models FILE.",
+            hint='A file holds [{"provider": "anthropic", "id": "claude-opus-5", "context_window": 200000, …}, …].',
+        )
+    found = read_models(read_input(path))
+    return prepare_candidates(found.models, config), found.warnings
+
+
+def load_config(rules: str | None, cache_model: str) -> tuple[RouteConfig, tuple[str, ...]]:
+    """The settings of the command, and what is wrong with single entries of the file of rules."""
+    config = RouteConfig(cache_model=cast("Literal['horizon', 'v1']", cache_model))
+    if rules is None:
+        return config, ()
+    found, problems = load_rules(read_input(rules))
+    return replace(config, rules=found), problems
+
+
+def answer_line(line: bytes, router: Router, default: Ask) -> bytes:
+    """The answer to one line, as JSON without a line end; whatever is wrong with the line becomes its `error`."""
+    row: dict[str, Any] = {}
+    try:
+        row = _read(line)
+        route = router.resolve(_ask(row, default))
+        return msgspec.json.encode({"id": row.get("id"), **router.report(route)})
+    except UllageError as error:
+        return msgspec.json.encode({"id": row.get("id"), "error": error.message})
+
+
+def _read(line: bytes) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(line, type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise InputError(f"The line is no JSON object: {error}.") from error
+
+
+def _ask(row: dict[str, Any], default: Ask) -> Ask:
+    images = row.get("images")
+    fields = {name: row[name] for name in Ask.__struct_fields__ if row.get(name) is not None}
+    if isinstance(images, bool):
+        fields["images"] = int(images)
+    try:
+        ask = msgspec.convert({**msgspec.structs.asdict(default), **fields}, Ask)
+    except msgspec.ValidationError as error:
+        raise InputError(f"The line cannot be used: {error}.") from error
+    if "prompt" not in fields:
+        raise InputError("The line has no `prompt`.")
+    if ask.context_tokens < 0 or ask.images < 0:
+        raise InputError("`context_tokens` and `images` are numbers from 0 on.")
+    return ask

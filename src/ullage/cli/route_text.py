@@ -1,0 +1,116 @@
+"""A route for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ullage.core.routing.task import explain_complexity
+from ullage.core.terminal import safe
+
+from .records import table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ullage.core.routing.route import Route
+    from ullage.core.routing.selection import Flip, Selection
+
+_SHOWN = 10
+_FLIPS = 3
+_TERMS = ("quality", "cost", "stickiness", "latency", "reliability", "quota", "pool")
+
+
+def tell_route(route: Route, *, explain: bool) -> Iterator[str]:
+    """What was chosen and why; with `explain` all of the figures."""
+    if route.target is None or route.selection is None:
+        yield from _tell_stop(route)
+    else:
+        yield f"Route: {safe(route.target)}, thinking {route.thinking}, by the policy {route.policy}"
+        yield from _tell_doubt(route.selection)
+        yield f"Why: {safe(', '.join(route.reasons))}"
+        yield from _tell_switch(route.selection)
+    if route.rule is not None:
+        yield f"Rule: {safe(route.rule)}"
+    for warning in route.warnings:
+        yield f"Note: {safe(warning)}"
+    if explain:
+        yield f"Task: {', '.join(route.task.kinds)}; {explain_complexity(route.task)}"
+    if route.ranked:
+        yield ""
+        yield from _tell_ranked(route, explain=explain)
+    if route.excluded:
+        yield ""
+        yield from table(
+            ("left out", "code", "because"), [(one.target, one.code, one.reason) for one in route.excluded]
+        )
+    if explain:
+        yield from _tell_explanation(route)
+
+
+def _tell_stop(route: Route) -> Iterator[str]:
+    stop = route.stop
+    yield "Route: none"
+    if stop is not None:
+        yield f"Why: {safe(stop.message)} ({stop.code})"
+        if stop.hint:
+            yield f"hint: {safe(stop.hint)}"
+
+
+def _tell_doubt(selection: Selection) -> Iterator[str]:
+    if selection.rival is None or selection.margin is None or selection.interval is None:
+        yield "Sure: no other could have been chosen"
+        return
+    low, high = selection.interval
+    yield (
+        f"Sure: {selection.confidence:.0%}; {safe(selection.rival)} lacks {selection.margin:.4f} "
+        f"(95 %: {low:.4f} to {high:.4f})"
+    )
+
+
+def _tell_switch(selection: Selection) -> Iterator[str]:
+    switch = selection.switch
+    if switch is None:
+        return
+    yield (
+        f"Staying at {safe(switch.current)} costs {_usd(switch.stay_usd)} for the rest of the task, "
+        f"leaving for {safe(switch.other)} {_usd(switch.switch_usd)}; "
+        f"the next request {_usd(switch.next_stay_usd)} against {_usd(switch.next_switch_usd)}"
+    )
+
+
+def _tell_ranked(route: Route, *, explain: bool) -> Iterator[str]:
+    shown = route.ranked if explain else route.ranked[:_SHOWN]
+    if len(shown) < len(route.ranked):
+        yield f"({len(route.ranked) - len(shown):,} more are not shown; --explain has all)"
+    terms = _TERMS if explain else _TERMS[:3]
+    rows = [
+        (
+            one.target,
+            f"{one.utility:.4f}",
+            *(f"{getattr(one.terms, term):.3f}" for term in terms),
+            _usd(one.cost_usd),
+            one.candidate.capability.overall,
+        )
+        for one in shown
+    ]
+    yield from table(("target", "score", *terms, "cost of task", "tier"), rows, right=range(1, len(terms) + 3))
+
+
+def _tell_explanation(route: Route) -> Iterator[str]:
+    flips = route.selection.flips if route.selection is not None else ()
+    if flips:
+        yield ""
+        yield "It would have been otherwise with"
+        yield from (f"  {_tell_flip(flip)}" for flip in flips[:_FLIPS])
+    if route.verdicts:
+        yield ""
+        rows = [(one.name, "applies" if one.matched else "does not", one.reason) for one in route.verdicts]
+        yield from table(("rule", "", "because"), rows)
+
+
+def _tell_flip(flip: Flip) -> str:
+    return safe(f"{flip.term} of {flip.of} at {flip.needed:.3f} in place of {flip.was:.3f}, for {flip.rival}")
+
+
+def _usd(value: float | None) -> str:
+    return "unknown" if value is None else f"${value:.4f}"

@@ -1,0 +1,140 @@
+"""`ullage route`: which model a prompt would go to, for people and for programs."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ullage.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Golden = Callable[[str, str], None]
+    Screen = pytest.CaptureFixture[str]
+
+DEBUG = "Debug this failing test"
+
+
+def record(name: str, *prices: float, **facts: Any) -> dict[str, Any]:
+    cost = dict(zip(("input", "output", "cacheRead", "cacheWrite"), prices, strict=True))
+    known = {"reasoning": True, "input": ["text", "image"], "contextWindow": 200_000, "maxTokens": 32_000}
+    return {"provider": "anthropic", "id": name, "cost": cost, **known, **facts}
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> str:
+    path = tmp_path / "models.json"
+    listed = [
+        record("claude-opus-5", 15, 75, 1.5, 18.75),
+        record("claude-sonnet", 3, 15, 0.3, 3.75),
+        record("claude-haiku", 0.8, 4, 0.08, 1, input=["text"]),
+    ]
+    path.write_text(json.dumps(listed))
+    return str(path)
+
+
+def call(capsys: Screen, *arguments: str) -> tuple[int, str, str]:
+    status = main(["route", *arguments])
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def test_a_route_is_told_with_what_would_have_turned_it(capsys: Screen, golden: Golden, models: str) -> None:
+    status, out, err = call(capsys, DEBUG, "--models", models, "--explain")
+    assert (status, err) == (0, "")
+    golden("route.txt", out)
+
+
+def test_a_session_is_told_what_staying_and_leaving_cost(capsys: Screen, golden: Golden, models: str) -> None:
+    status, out, _ = call(
+        capsys,
+        DEBUG,
+        "--models",
+        models,
+        "--images",
+        "--context-tokens",
+        "40000",
+        "--current",
+        "anthropic/claude-opus-5",
+    )
+    assert status == 0
+    golden("route_current.txt", out)
+
+
+def test_a_route_is_json_of_the_documented_shape(capsys: Screen, models: str) -> None:
+    status, out, err = call(capsys, DEBUG, "--models", models, "--json", "--explain")
+    report = json.loads(out)
+    assert (status, err, report["target"], report["thinking"]) == (0, "", "anthropic/claude-sonnet", "low")
+    assert report["margin"] == pytest.approx(0.0232, abs=1e-3)
+    assert report["explanation"]["rival"] == "anthropic/claude-haiku"
+    assert [one["target"].rpartition("-")[2] for one in report["ranked"]] == ["sonnet", "haiku", "5"]
+
+
+def test_where_nobody_may_take_it_the_status_is_one(capsys: Screen, models: str) -> None:
+    status, out, _ = call(capsys, DEBUG, "--models", models, "--context-tokens", "190000")
+    assert status == 1
+    assert out.startswith("Route: none\nWhy: ")
+    assert "window-too-small" in out
+
+
+def test_rules_apply_and_a_wrong_one_is_told(capsys: Screen, models: str, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.json"
+    rules.write_text('{"rules": [{"name": "a", "then": {}}], "scenarios": {"test": "cost", "reveiw": "best"}}')
+    status, out, _ = call(capsys, DEBUG, "--models", models, "--rules", str(rules), "--explain")
+    assert status == 0
+    assert "Rule: test\n" in out
+    assert "Note: rules[0].then: it has no action\n" in out
+    assert "Note: scenarios.reveiw: there is no such scenario; did you mean 'review'?\n" in out
+    assert "anthropic/claude-haiku, thinking low, by the policy cost" in out
+
+
+def test_a_prompt_may_come_from_standard_input(capsys: Screen, models: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"@ultra {DEBUG}".encode())))
+    _, out, _ = call(capsys, "-", "--models", models, "--json")
+    assert json.loads(out)["target"] == "anthropic/claude-opus-5"
+
+
+def test_every_line_of_a_batch_has_its_answer(capsys: Screen, models: str, tmp_path: Path) -> None:
+    batch = tmp_path / "prompts.jsonl"
+    lines = [
+        json.dumps({"id": 1, "prompt": DEBUG}),
+        json.dumps({"id": "b", "prompt": DEBUG, "policy": "cost"}),
+        json.dumps({"id": 3, "prompt": DEBUG, "images": True, "policy": "price"}),
+        json.dumps({"id": 4, "prompt": "@again-stronger x", "current": "anthropic/claude-haiku"}),
+        json.dumps({"id": 5, "prompt": DEBUG, "policy": "cheap"}),
+        json.dumps({"id": 6, "prompt": 7}),
+        json.dumps({"id": 7}),
+        json.dumps({"id": 8, "prompt": DEBUG, "context_tokens": -1}),
+        "no json",
+    ]
+    batch.write_text("".join(f"{line}\n" for line in lines))
+    status, out, err = call(capsys, "--batch", str(batch), "--models", models)
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert (status, err) == (0, "")
+    assert [answer["id"] for answer in answers] == [1, "b", 3, 4, 5, 6, 7, 8, None]
+    assert [answer["target"].rpartition("-")[2] for answer in answers[:3]] == ["sonnet", "haiku", "sonnet"]
+    assert answers[3]["target"] != "anthropic/claude-haiku"
+    assert answers[0]["confidence"] < 1
+    assert all(answer["error"] for answer in answers[4:])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Give either a PROMPT or --batch"),
+        (["x", "--batch", "-"], "Give either a PROMPT or --batch"),
+        (["x"], "Give the models to choose among"),
+        (["x", "--models", "MODELS", "--policy", "cheap"], "'cheap' is no policy"),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_told(capsys: Screen, models: str, arguments: list[str], message: str) -> None:
+    status, out, err = call(capsys, *[models if one == "MODELS" else one for one in arguments])
+    assert status in (1, 2)
+    assert out == ""
+    assert message in err
