@@ -53,13 +53,16 @@ def test_what_is_printed_is_a_settings_file_that_says_the_same(
     made.write_text(printed)
     loaded = load_file(made)
     assert (status, loaded.problems) == (0, ())
-    assert printed.startswith("# Taken over from the DS4 context engine.\n\n[models]\nenabled = true\n")
+    assert printed.startswith(
+        '# Taken over from the DS4 context engine.\n\nmode = "managed"\n\n[models]\nenabled = true\n'
+    )
+    assert (loaded.settings.mode, loaded.settings.planning.tail) == ("managed", "epoch-v1")
     assert (loaded.settings.calibration.method, loaded.settings.calibration.window) == ("ratio-v1", 48)
     assert loaded.settings.planning.recent_tail_tokens == 24_000
     assert loaded.settings.store.scope == "user"
     assert loaded.settings.models.overrides["*"] == ModelOverride(safety_margin_tokens=2_048)
     assert loaded.settings.models.overrides["openrouter/vendor/model"] == ModelOverride(max_project_tokens=8_000)
-    assert "not yet here: context.mode," in said
+    assert "not yet here: retrieval.maxResults," in said
     assert "no counterpart here: enabled," in said
 
 
@@ -122,6 +125,38 @@ def test_they_are_put_into_the_sections_that_are_there(
         '[calibration]\nmethod = "ratio-v1"\nauto_tune = true\n\n'
         '[models.overrides."a/b"]\ncontext_window = 7\n'
     )
+    assert load_settings().problems == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", '# Taken over from the DS4 context engine.\n\nmode = "managed"\n\n[calibration]\nmethod = "ratio-v1"\n'),
+        (
+            '# Mine.\ndata_dir = "x"\n\n# The port.\n[server]\nport = 9000\n',
+            (
+                '# Mine.\ndata_dir = "x"\nmode = "managed"\n\n# The port.\n[server]\nport = 9000\n\n'
+                '# Taken over from the DS4 context engine.\n\n[calibration]\nmethod = "ratio-v1"\n'
+            ),
+        ),
+        (
+            "# The port.\n[server]\nport = 9000\n",
+            (
+                'mode = "managed"\n\n# The port.\n[server]\nport = 9000\n\n'
+                '# Taken over from the DS4 context engine.\n\n[calibration]\nmethod = "ratio-v1"\n'
+            ),
+        ),
+        ("# Nothing yet.\n", 'mode = "managed"\n\n# Nothing yet.\n\n# Taken over from'),
+        ('mode = "observe"\n', 'mode = "observe"\n\n# Taken over from the DS4 context engine.\n\n[calibration]\n'),
+    ],
+)
+def test_the_mode_stands_before_the_first_section(
+    before: str, after: str, user_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user_file.write_text(before)
+    status, _, _ = call(capsys, put(tmp_path / "a.json", {"context": {"mode": "managed"}}), "--write")
+    assert status == 0
+    assert user_file.read_text().startswith(after)
     assert load_settings().problems == ()
 
 

@@ -84,7 +84,7 @@ class _Reading:
         for name, value in told.items():
             key = KEYS[name]
             if not key.ours:
-                self._note_homeless(name, value)
+                self._note_homeless(name)
             elif (converted := self._converted(name, key, value)) is not None:
                 found[key.ours] = converted
         return found
@@ -136,10 +136,9 @@ class _Reading:
                     if name in told:
                         self._violations.append(f"{name} is {shown(told.pop(name))}, which breaks {order}")
 
-    def _note_homeless(self, name: str, value: Any) -> None:
-        if name == "context.mode" and value == "observer":
-            return  # what is done here as long as nothing else is asked for
-        fate = "no counterpart here" if name.partition(".")[0] in NO_COUNTERPART else "not yet here"
+    def _note_homeless(self, name: str) -> None:
+        known = any(f"{name}.".startswith(f"{words}.") for words in NO_COUNTERPART)
+        fate = "no counterpart here" if known else "not yet here"
         self._homeless.setdefault(fate, []).append(name)
 
     def _converted(self, name: str, key: Key, value: Any) -> Any:

@@ -30,6 +30,7 @@ OVERRIDE_FIELDS = {
 
 NO_COUNTERPART = frozenset(
     {
+        "context.cacheAware",
         "diagnostics",
         "editing",
         "enabled",
@@ -41,14 +42,15 @@ NO_COUNTERPART = frozenset(
         "storage",
     }
 )
-"""First words of keys for what only an extension inside the agent can do, or what is done here without being asked. All other
-keys without a place belong to what is not built yet."""
+"""First words of keys for what only an extension inside the agent can do, or what is done here without being asked; and for the
+figures of the tail's rule, as `epoch-v1` goes by those of DS4's defaults. All other keys without a place belong to what is not
+built yet."""
 
 
 class Key(Struct, frozen=True, kw_only=True):
     """One key. `low` and `high` are in the range, but `low` is not if `above`.
 
-    `ours` is the setting of the same meaning, and `values` are ours for its values where they have other names.
+    `ours` is the setting of the same meaning, and `values` are ours for those of its values that are called otherwise here.
     """
 
     kind: Kind
@@ -109,16 +111,16 @@ def _number(default: float, low: float, high: float, ours: str = "") -> Key:
     return Key(kind="a number", default=default, low=low, high=high, ours=ours)
 
 
-def _choice(*choices: str, ours: str = "") -> Key:
+def _choice(*choices: str, ours: str = "", values: dict[str, str] | None = None) -> Key:
     """The first is the default."""
-    return Key(kind="text", default=choices[0], choices=choices, ours=ours)
+    return Key(kind="text", default=choices[0], choices=choices, ours=ours, values=values or {})
 
 
 _TEXT, _LIST, _OBJECT = Key(kind="text"), Key(kind="a list"), Key(kind="an object")
 
 KEYS: dict[str, Key] = {
     "enabled": _switch(True),
-    "context.mode": _choice("managed", "observer"),
+    "context.mode": _choice("managed", "observer", ours="mode", values={"observer": "observe"}),
     "context.targetFillRatio": _above_zero(0.7, 1, "planning.target_fill_ratio"),
     "context.softLimitRatio": _above_zero(0.8, 1, "planning.soft_limit_ratio"),
     "context.hardLimitRatio": _above_zero(0.9, 1, "planning.hard_limit_ratio"),
@@ -132,7 +134,7 @@ KEYS: dict[str, Key] = {
     "context.maxRetrievedHistoryTokens": _whole(16_000, ours="planning.max_retrieved_history_tokens"),
     "context.maxProjectTokens": _whole(20_000, ours="planning.max_project_tokens"),
     "context.maxSummaryTokens": _whole(12_000, ours="planning.max_summary_tokens"),
-    "context.cacheAware.mode": _choice("off", "auto"),
+    "context.cacheAware.mode": _choice("off", "auto", ours="planning.tail", values={"auto": "epoch-v1"}),
     "context.cacheAware.minimumCacheSampleCount": _whole(3),
     "context.cacheAware.minimumCacheReadShare": _number(0.5, 0, 1),
     "context.cacheAware.minimumMissHitRatio": _above_zero(20),
@@ -236,13 +238,7 @@ KEYS: dict[str, Key] = {
     "diagnostics.storeContextManifest": _switch(True),
     "diagnostics.storeFullRenderedContext": _switch(False),
     "diagnostics.logLevel": _choice("info", "error", "warn", "debug", "trace"),
-    "storage.scope": Key(
-        kind="text",
-        default="project",
-        choices=("project", "agent"),
-        ours="store.scope",
-        values={"project": "project", "agent": "user"},
-    ),
+    "storage.scope": _choice("project", "agent", ours="store.scope", values={"agent": "user"}),
     "storage.databasePath": _TEXT,
     "storage.busyTimeoutMs": _whole(5_000, 1, 60_000),
     "storage.writeRetryTimeoutMs": _whole(30_000, 1, 300_000),

@@ -88,7 +88,7 @@ def _sections(values: Mapping[str, Any]) -> dict[str, list[str]]:
 def _texts(taken: Taken, sections: Mapping[str, list[str]]) -> Iterator[str]:
     """The text of what is from each program, where there is any."""
     ds4 = Settings(models=ModelSettings(overrides=taken.overrides))
-    blocks = [_block(f"[{section}]", lines) for section, lines in sections.items()]
+    blocks = [_block(f"[{section}]", lines) if section else "\n".join(lines) for section, lines in sections.items()]
     blocks += [_block(header, field_lines(entry)) for _, header, entry in members(ds4)]
     if blocks:
         yield DS4_HEADING + "\n" + "\n\n".join(blocks) + "\n"
@@ -106,7 +106,7 @@ def _block(header: str, lines: list[str]) -> str:
 def _added(old: str, fresh: Taken) -> str:
     """A file's text with more settings in it: in the sections that it has, the others at its end."""
     sections = _sections(fresh.values)
-    for section in list(sections):
+    for section in list(sections) if old.strip() else ():
         longer = insert_lines(old, section, sections[section])
         if longer is not None:
             old = longer

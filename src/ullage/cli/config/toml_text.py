@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from operator import attrgetter
@@ -41,13 +42,26 @@ def field_lines(member: Struct) -> list[str]:
 
 
 def insert_lines(text: str, section: str, added: list[str]) -> str | None:
-    """A text of TOML with lines behind the header of a section; `None` if it has no such header."""
+    """A text of TOML with lines behind the header of a section; `None` if it has no such header.
+
+    Without a name it is the top of the file, which any text has.
+    """
+    if not section:
+        return _insert_at_top(text, added)
     path = tuple(section.split("."))
     for statement in statements(text):
         if statement.header and place_of(statement.data, {}) == path:
             lines = text.split("\n")
             return "\n".join([*lines[: statement.end], *added, *lines[statement.end :]])
     return None
+
+
+def _insert_at_top(text: str, added: list[str]) -> str:
+    """Behind the last key before all headers; without any, before everything."""
+    lines = text.split("\n")
+    top = itertools.takewhile(lambda statement: not statement.header, statements(text))
+    ends = [statement.end for statement in top]
+    return "\n".join([*lines[: ends[-1]], *added, *lines[ends[-1] :]] if ends else [*added, "", *lines])
 
 
 def toml_key(name: str) -> str:
