@@ -208,3 +208,47 @@ def test_a_tail_inside_an_open_loop_begins_with_thinking() -> None:
         sent = {**story.body, "messages": [story.messages[index] for index in sorted(kept)]}
         assert find_refusal("anthropic", sent) is None
         assert kept >= {asked, *loop[-1]}
+
+
+CLAUDE_CODE = {"role": "system", "content": "# Environment\nYou are on Linux."}
+
+
+@pytest.mark.parametrize("directive", [False, True])
+async def test_a_system_message_never_ends_up_where_its_provider_refuses_it(directive: bool, managed: Managed) -> None:
+    """A kind of our own, found with Claude Code: its environment stands behind the first message of the user. Once that has left,
+    it would be the first message, or stand right before another of the user's; both are refused."""
+    story = Story("anthropic")
+    for number in range(12):
+        story.user(f"{number} {words(30)}")
+        if number in (0, 5):
+            story.add(CLAUDE_CODE)
+        if directive:
+            story.add({"role": "system", "content": [], "output_config": {"effort": "low"}})
+        story.exchange(words(30))
+        story.assistant(words(30))
+    story.user("And now?")
+    planner = Planner(story)
+    for limit in planner.limits:
+        made = planner.within(limit)
+        assert find_refusal("anthropic", made.sent) is None
+        assert made.messages.count(CLAUDE_CODE) == 2
+        others = [message for message in made.messages if message != CLAUDE_CODE]
+        assert others == [story.messages[index] for index in made.plan.kept if story.messages[index] != CLAUDE_CODE]
+    async with managed(400) as gate:
+        reply = await gate.send(story)
+        assert (reply.status, reply.plan) == (200, "managed")
+        assert reply.messages.count(CLAUDE_CODE) == 2
+
+
+def test_a_system_message_in_its_place_stays_there() -> None:
+    """The same: what is well placed is not moved."""
+    story = Story("anthropic")
+    story.turn(words(30), words(30))
+    for _ in range(2):
+        story.user(words(10))
+        story.add(CLAUDE_CODE)
+        story.assistant(words(10))
+    story.user("And now?")
+    story.add(CLAUDE_CODE)
+    made = Planner(story).within(Planner(story).tokens - 1)
+    assert made.messages == story.messages[2:]

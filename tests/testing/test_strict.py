@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .conftest import Result
 
 USER = {"role": "user", "content": "Go on."}
+MIND = {"role": "system", "content": "Mind."}
 ANSWER = {"role": "assistant", "content": "Done."}
 THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": seal("Hm.")}
 
@@ -68,8 +69,9 @@ TAKEN: list[tuple[Dialect, list[Any]]] = [
     ("openai-responses", [USER, REASONING, {"role": "developer", "content": "Mind."}, ANSWER]),
     ("openai-responses", [{"type": "web_search_call", "id": "w"}, {"type": "tool_search_call", "call_id": None}]),
     ("anthropic", [USER, use("a", "b", first=(THOUGHT,)), results("b"), results("a"), USER]),
-    ("anthropic", [USER, use("a"), {"role": "system", "content": "Mind."}, results("a")]),
+    ("anthropic", [USER, MIND, use("a"), results("a"), MIND, ANSWER, USER, MIND]),
     ("anthropic", [USER, {"role": "assistant", "content": []}]),
+    ("anthropic", [USER, {"role": "system", "content": [], "output_config": {"effort": "low"}}, ANSWER, USER]),
     ("gemini", [SAID, model("read", "run"), responses("read", "run"), SAID]),
     ("gemini", [SAID, model("read", "read"), responses("read"), responses("read"), SAID]),
 ]
@@ -103,6 +105,10 @@ REFUSED: list[tuple[str, Dialect, list[Any]]] = [
     ("the assistant first", "anthropic", [{"role": "assistant", "content": "Hello."}, USER]),
     ("an empty message", "anthropic", [{"role": "user", "content": []}]),
     ("an empty text", "anthropic", [{"role": "user", "content": ""}]),
+    ("system first", "anthropic", [MIND, USER]),
+    ("system before the user", "anthropic", [USER, MIND, USER]),
+    ("system behind the assistant", "anthropic", [USER, ANSWER, MIND]),
+    ("system between call and result", "anthropic", [USER, use("a"), MIND, results("a")]),
     ("thinking alone", "anthropic", [USER, {"role": "assistant", "content": [THOUGHT]}, USER]),
     ("altered thinking", "anthropic", [USER, use("a", first=({**THOUGHT, "thinking": "Oh."},)), results("a")]),
     ("no signature", "anthropic", [USER, use("a", first=({**THOUGHT, "signature": ""},)), results("a")]),

@@ -101,8 +101,12 @@ def _check_responses(payload: dict[str, Any]) -> Iterator[str]:
 def _check_anthropic(payload: dict[str, Any]) -> Iterator[str]:
     messages = as_list(payload.get("messages"))
     for place, message in enumerate(map(as_dict, messages)):
-        is_prefill = place == len(messages) - 1 and message.get("role") == "assistant"
-        yield from _check_blocks(place, blocks_of(message.get("content")), is_prefill=is_prefill)
+        # System messages inside the list may be empty: some clients say with them how much to think from there on.
+        may_be_empty = message.get("role") == "system" or (
+            place == len(messages) - 1 and message.get("role") == "assistant"
+        )
+        yield from _check_blocks(place, blocks_of(message.get("content")), may_be_empty=may_be_empty)
+    yield from _check_system(messages)
     turns = _turns(messages, lambda message: blocks_of(message.get("content")))
     if turns and not turns[0].is_user:
         yield f"messages.{turns[0].place}: the first message must be the user's."
@@ -119,8 +123,8 @@ def _check_anthropic(payload: dict[str, Any]) -> Iterator[str]:
         yield from _check_loop(messages)
 
 
-def _check_blocks(place: int, blocks: Sequence[Any], *, is_prefill: bool) -> Iterator[str]:
-    if not blocks and not is_prefill:
+def _check_blocks(place: int, blocks: Sequence[Any], *, may_be_empty: bool) -> Iterator[str]:
+    if not blocks and not may_be_empty:
         yield f"messages.{place}: a message must have content."
     for number, block in enumerate(map(as_dict, blocks)):
         if block.get("type") == "text" and not block.get("text"):
@@ -131,6 +135,15 @@ def _check_blocks(place: int, blocks: Sequence[Any], *, is_prefill: bool) -> Ite
                 yield f"messages.{place}.content.{number}: the signature is not the one that this thinking was given."
     if blocks and as_dict(blocks[-1]).get("type") in _THINKING:
         yield f"messages.{place}: the last block of a message must not be thinking."
+
+
+def _check_system(messages: Sequence[Any]) -> Iterator[str]:
+    """System messages inside the list: those that say something stand behind the user, and not before the user."""
+    roles = [(as_dict(one).get("role"), blocks_of(as_dict(one).get("content"))) for one in messages]
+    speaking = [(place, role) for place, (role, blocks) in enumerate(roles) if role != "system" or blocks]
+    for before, (place, role), after in zip([(0, None), *speaking], speaking, [*speaking[1:], (0, None)], strict=False):
+        if role == "system" and (before[1] not in ("user", "system") or after[1] == "user"):
+            yield f"messages.{place}: a system message must follow the user, and not stand before the user."
 
 
 def _check_loop(messages: Sequence[Any]) -> Iterator[str]:

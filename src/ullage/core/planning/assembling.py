@@ -23,6 +23,7 @@ from .budget import Budget
 from .facts import SliceFacts, facts_of
 from .request import PlanInput, Trim
 from .supplement import Supplement
+from .system_places import place_system
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -196,13 +197,14 @@ def render_plan(
     `evidence` is what was offered to the plan. Raises `CallError` if something that it takes is not among that.
     """
     texts = {one.id: one.text for one in evidence if isinstance(one, Supplement)}
-    inserted: dict[int, list[bytes]] = {}
+    kept, moved = place_system(conversation, plan.kept) if plan.dropped else (plan.kept, {})
+    inserted = {index: list(messages) for index, messages in moved.items()}
     for placed in plan.supplements:
         message = write_user_message(_text_of(texts, placed.supplement_id, "supplement"), conversation.dialect)
         inserted.setdefault(placed.before, []).append(message)
     return render(
         conversation,
-        messages=plan.kept,
+        messages=kept,
         model=model,
         inserted=inserted,
         replaced=_replaced(conversation, plan, evidence),
