@@ -199,10 +199,8 @@ def test_the_level_of_a_fallback_is_fitted_to_it() -> None:
     dull = model("local/dull", 1, 1, reasoning=False)
     partial = model("p/claude-opus-5", 90, 90, thinking_levels={"low": None})
     route = resolve_route((*MODELS, dull, partial), DEBUG)
-    assert route.thinking_at("local/dull") == "off"
-    assert route.thinking_at("p/claude-opus-5") == "minimal"
-    with pytest.raises(KeyError):
-        route.thinking_at("nobody/else")
+    levels = {one.target: route.thinking_for(one) for one in route.ranked}
+    assert (levels["local/dull"], levels["p/claude-opus-5"]) == ("off", "minimal")
 
 
 def test_the_order_of_models_changes_nothing() -> None:

@@ -56,14 +56,23 @@ def _report_task(route: Route, *, explain: bool) -> dict[str, Any]:
 
 
 def _report_score(route: Route, one: RouteScore) -> dict[str, Any]:
-    price, capability = one.candidate.price, one.candidate.capability
+    price, capability, terms = one.candidate.price, one.candidate.capability, one.terms
+    low, high = one.quality_range
     return {
         "target": one.target,
-        "score": _short(one.utility),
-        "thinking": route.thinking_at(one.target),
-        "terms": _round(to_builtins(one.terms)),
-        "quality_range": _round(one.quality_range),
-        "adjustment": _short(one.adjustment),
+        "score": round(one.utility, _DIGITS),
+        "thinking": route.thinking_for(one),
+        "terms": {
+            "quality": round(terms.quality, _DIGITS),
+            "cost": round(terms.cost, _DIGITS),
+            "stickiness": terms.stickiness,
+            "latency": round(terms.latency, _DIGITS),
+            "reliability": round(terms.reliability, _DIGITS),
+            "quota": round(terms.quota, _DIGITS),
+            "pool": round(terms.pool, _DIGITS),
+        },
+        "quality_range": (round(low, _DIGITS), round(high, _DIGITS)),
+        "adjustment": round(one.adjustment, _DIGITS),
         "capability": {
             "tier": capability.overall,
             "source": capability.source,

@@ -136,12 +136,9 @@ class Route(Struct, frozen=True, kw_only=True):
         """How much the nearest rival lacks to be chosen; `None` where there is none."""
         return self.selection.margin if self.selection is not None else None
 
-    def thinking_at(self, target: str) -> Level:
-        """The level for one of the ranked targets: a fallback may have others than the first. Raises `KeyError` for any other."""
-        for one in self.ranked:
-            if one.target == target:
-                return _fit(self.demanded_thinking, one.candidate.model)
-        raise KeyError(target)
+    def thinking_for(self, one: RouteScore) -> Level:
+        """The level for one of the ranked targets: a fallback may have others than the first."""
+        return _fit(self.demanded_thinking, one.candidate.model)
 
 
 NEW_SESSION = RouteSession()

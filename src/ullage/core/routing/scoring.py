@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field
 
 from .cache_terms import CacheModel, Habits, calls_left, horizon_usd, stay_bonus, switch_tax, token_prices
-from .capability import tier_rank
+from .capability import score_range, tier_rank
 from .filtering import Candidate
 from .pools import Pool, PoolModel, pool_scores
 from .pricing import request_cost_usd
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from ullage.core.spend.prices import CallPrices
 
     from .capability import Capability
-    from .task import Demand, TaskProfile
+    from .capability_rows import Confidence, Tier
+    from .task import TaskProfile
 
 NEUTRAL = 0.5
 """The value of a term that nothing is known of."""
@@ -127,10 +128,7 @@ class Abilities(Struct, frozen=True, gc=False):
 def quality_of(task: TaskProfile, abilities: Abilities) -> float:
     """What a model of these abilities makes of a task, 0 to 1: less for each demand that it falls short of, and the more complex
     and the riskier the task is, for all that it lacks over all."""
-    return _quality(task.demand, abilities, 0.7 * task.complexity + 0.5 * task.risk)
-
-
-def _quality(demand: Demand, abilities: Abilities, stakes: float) -> float:
+    demand = task.demand
     coding, reasoning = demand.coding, demand.reasoning
     tool_use, instructions = demand.tool_use, demand.instruction_following
     demanded = coding + reasoning + tool_use + instructions
@@ -142,62 +140,72 @@ def _quality(demand: Demand, abilities: Abilities, stakes: float) -> float:
         + tool_use * max(0.0, tool_use - abilities.tool_use) ** 2
         + instructions * max(0.0, instructions - abilities.instruction_following) ** 2
     )
+    stakes = 0.7 * task.complexity + 0.5 * task.risk
     return max(0.0, 1 - short / demanded - stakes * (1 - abilities.overall))
 
 
-@lru_cache(maxsize=4_096)
-def abilities_of(capability: Capability) -> tuple[Abilities, Abilities, Abilities]:
-    """The scores that a choice goes by, the least and the highest they may be.
+class Outlook(Struct, frozen=True, gc=False):
+    """Abilities that a choice goes by, the least and the highest they may be."""
+
+    careful: Abilities
+    low: Abilities
+    high: Abilities
+
+
+def outlook_of(capability: Capability) -> Outlook:
+    """What a model's tiers say of its abilities; models of the same tiers have the very same outlook.
 
     What is unknown counts as the least it may be, so that nobody is chosen over a light model for not being known
     (sections 7 and 33.2).
     """
-    overall = capability.score_range("overall")
-    coding = capability.score_range("coding")
-    reasoning = capability.score_range("reasoning")
-    tool_use = capability.score_range("tool_use")
-    instructions = capability.score_range("instruction_following")
-    all_five = (overall, coding, reasoning, tool_use, instructions)
-    known = (
+    return _outlook(
         capability.overall,
         capability.coding,
         capability.reasoning,
         capability.tool_use,
         capability.instruction_following,
+        capability.confidence,
     )
-    careful = Abilities(
-        *(one.low if tier == "unknown" else one.likely for one, tier in zip(all_five, known, strict=True))
+
+
+@lru_cache(maxsize=4_096)
+def _outlook(
+    overall: Tier, coding: Tier, reasoning: Tier, tool_use: Tier, instructions: Tier, confidence: Confidence
+) -> Outlook:
+    tiers = (overall, coding, reasoning, tool_use, instructions)
+    ranges = [score_range(tier, confidence) for tier in tiers]
+    return Outlook(
+        Abilities(*(one.low if tier == "unknown" else one.likely for one, tier in zip(ranges, tiers, strict=True))),
+        Abilities(*(one.low for one in ranges)),
+        Abilities(*(one.high for one in ranges)),
     )
-    return careful, Abilities(*(one.low for one in all_five)), Abilities(*(one.high for one in all_five))
 
 
 def score(
     candidates: Sequence[Candidate], task: TaskProfile, policy: Policy, situation: Situation
 ) -> tuple[RouteScore, ...]:
     """A score for each of the eligible candidates, in their order. Terms compare the candidates with each other."""
+    targets = [candidate.target for candidate in candidates]
+    tokens = max(situation.context, task.required_context_tokens)
     prices = {
-        candidate.target: token_prices(candidate.price, max(situation.context, task.required_context_tokens))
-        for candidate in candidates
+        target: token_prices(candidate.price, tokens) for target, candidate in zip(targets, candidates, strict=True)
     }
-    request = [_request_usd(candidate, task, situation) for candidate in candidates]
-    costs = request if situation.cache_model == "v1" else _horizon_costs(candidates, task, situation, prices)
-    cost_terms = _cheapness(candidates, costs)
-    latency = _quickness([situation.signals.get(one.target, NO_SIGNALS).latency_ms for one in candidates])
-    pool = pool_scores(
-        situation.pool, [one.target for one in candidates], situation.attempts, model=situation.pool_model
-    )
+    request = [_request_usd(candidate, tokens, task.required_output_tokens) for candidate in candidates]
+    costs = request if situation.cache_model == "v1" else _horizon_costs(prices, task, situation)
+    cost_terms = _cheapness(targets, costs)
+    latency = _quickness([situation.signals.get(target, NO_SIGNALS).latency_ms for target in targets])
+    pool = pool_scores(situation.pool, targets, situation.attempts, model=situation.pool_model)
     adjustments = _adjustments(candidates, situation, prices) if situation.cache_model == "v1" else {}
     weights = WEIGHTS[policy]
     hurry = weights.latency * (0.5 + 0.5 * task.latency_sensitivity)
     staying = situation.staying
-    stakes = 0.7 * task.complexity + 0.5 * task.risk
+    qualities = _Qualities(task)
     scores = []
-    for position, candidate in enumerate(candidates):
-        target = candidate.target
+    for position, (target, candidate) in enumerate(zip(targets, candidates, strict=True)):
         signals = situation.signals.get(target, NO_SIGNALS)
-        careful, low, high = abilities_of(candidate.capability)
+        quality, low, high = qualities.of(candidate.capability)
         terms = Terms(
-            quality=_quality(task.demand, careful, stakes),
+            quality=quality,
             cost=cost_terms[position],
             stickiness=1.0 if target == staying else 0.0,
             latency=latency[position],
@@ -228,12 +236,35 @@ def score(
                 preference=preference,
                 adjustment=adjustment,
                 rank=tier_rank(candidate.capability.overall),
-                quality_range=(_quality(task.demand, low, stakes), _quality(task.demand, high, stakes)),
+                quality_range=(low, high),
                 cost_usd=costs[position],
                 request_usd=request[position],
             )
         )
     return tuple(scores)
+
+
+class _Qualities:
+    """Qualities for one task, computed once for models of the same tiers: likely, least and highest."""
+
+    __slots__ = ("_known", "_task")
+
+    def __init__(self, task: TaskProfile) -> None:
+        self._task = task
+        self._known: dict[int, tuple[float, float, float]] = {}
+
+    def of(self, capability: Capability) -> tuple[float, float, float]:
+        outlook = outlook_of(capability)
+        found = self._known.get(id(outlook))
+        if found is None:
+            task = self._task
+            found = (
+                quality_of(task, outlook.careful),
+                quality_of(task, outlook.low),
+                quality_of(task, outlook.high),
+            )
+            self._known[id(outlook)] = found
+        return found
 
 
 def quota_term(signals: Signals) -> float:
@@ -245,41 +276,31 @@ def quota_term(signals: Signals) -> float:
     return min(1.0, max(0.0, 1 - signals.uvi))
 
 
-def _request_usd(candidate: Candidate, task: TaskProfile, situation: Situation) -> float | None:
-    tokens = max(situation.context, task.required_context_tokens)
-    return request_cost_usd(candidate.price, input_tokens=tokens, output_tokens=task.required_output_tokens)
+def _request_usd(candidate: Candidate, tokens: int, output: int) -> float | None:
+    return request_cost_usd(candidate.price, input_tokens=tokens, output_tokens=output)
 
 
 def _horizon_costs(
-    candidates: Sequence[Candidate], task: TaskProfile, situation: Situation, prices: Mapping[str, CallPrices | None]
+    prices: Mapping[str, CallPrices | None], task: TaskProfile, situation: Situation
 ) -> list[float | None]:
-    fresh = max(0, task.required_context_tokens - situation.context)
-    calls = calls_left(task, situation.habits)
-    costs: list[float | None] = []
-    for candidate in candidates:
-        known = prices[candidate.target]
-        costs.append(
-            None
-            if known is None
-            else horizon_usd(
-                known,
-                context=situation.context,
-                warm=situation.warmth(candidate.target),
-                fresh=fresh,
-                calls=calls,
-                habits=situation.habits,
-            )
-        )
-    return costs
+    context, habits = situation.context, situation.habits
+    fresh = max(0, task.required_context_tokens - context)
+    calls = calls_left(task, habits)
+    return [
+        None
+        if known is None
+        else horizon_usd(known, context=context, warm=situation.warmth(target), fresh=fresh, calls=calls, habits=habits)
+        for target, known in prices.items()
+    ]
 
 
-def _cheapness(candidates: Sequence[Candidate], costs: Sequence[float | None]) -> list[float]:
+def _cheapness(targets: Sequence[str], costs: Sequence[float | None]) -> list[float]:
     """1 for the cheapest and for what calls itself free, 0 for the dearest, by USD between; a half where no price is known."""
     known = [cost for cost in costs if cost is not None]
     low, high = min(known, default=0.0), max(known, default=0.0)
     terms = []
-    for candidate, cost in zip(candidates, costs, strict=True):
-        if _FREE in candidate.target:
+    for target, cost in zip(targets, costs, strict=True):
+        if _FREE in target:
             terms.append(1.0)
         elif cost is None or high == low:
             terms.append(NEUTRAL)

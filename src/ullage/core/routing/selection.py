@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from .cache_terms import token_prices
 from .cost_policy import Choice, CostPolicy, compare
-from .scoring import NO_SIGNALS, RouteScore, Situation, abilities_of
+from .scoring import NO_SIGNALS, RouteScore, Situation, outlook_of
 from .task import TaskProfile
 from .weights import WEIGHTS, Policy
 
@@ -291,7 +291,9 @@ def _doubt(one: RouteScore, other: RouteScore, weighing: Weighing) -> float:
             variance += (weights.reliability * _UNSEEN_SD) ** 2
         if signals.latency_ms is None:
             variance += (hurry * _UNSEEN_SD) ** 2
-    apart = abilities_of(one.candidate.capability)[0].overall - abilities_of(other.candidate.capability)[0].overall
+    apart = (
+        outlook_of(one.candidate.capability).careful.overall - outlook_of(other.candidate.capability).careful.overall
+    )
     variance += (weights.quality * _STAKES_SD * (1 - weighing.task.confidence) * apart) ** 2
     return sqrt(variance)
 
