@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -10,16 +10,18 @@ from msgspec import Struct
 from .groups import Outline, outline
 from .parts import SENT, Part, Parts, divide, undivided
 from .placement import Places, find_places, in_order
+from .reach import Older, OldTurns
 from .records import BROKEN_HISTORY, OVERSIZED_TURN, Drop, LeftOut, Placed, Plan, PlanError, Replacement, Status
 from .request import PlanInput, Trim
-from .rows import Scale, make_exclusions, make_rows
+from .rows import Scale, make_exclusions, make_rows, most_telling
 from .selection import Offer, Selection
 from .supplement import Supplement
 from .walk import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container, Iterable, Sequence
 
+    from .reach import Reach
     from .reasons import Reason
 
 # At most so many exclusions are told one by one (planner specification, section 13.3).
@@ -27,10 +29,12 @@ _DETAILS = 32
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """A request taken apart. `offered` are the supplements that may be sent, `ignored` those that may not, with the reason."""
+    """A request taken apart, but for old turns `beyond` the reach of its plan. `offered` are the supplements that may be sent,
+    `ignored` those that may not, with the reason."""
 
     given: PlanInput
     made: Outline
+    beyond: OldTurns | None
     places: Places | None
     offered: tuple[Supplement, ...]
     ignored: tuple[Offer, ...]
@@ -41,10 +45,10 @@ class Draft(Struct, frozen=True, kw_only=True):
         return divide(self.made, self.given.pinned, self.given.trims, start=self.given.tail or 0)
 
 
-def open_draft(given: PlanInput) -> Draft:
-    """Takes a request apart. Without a message of the user, or without a source, no supplement is sent (section 13.2, step
-    1)."""
-    made = outline(given.facts, given.tokens)
+def open_draft(given: PlanInput, reach: Reach | None = None) -> Draft:
+    """Takes a request apart, as far as its plan may reach. Without a message of the user, or without a source, no supplement is
+    sent (section 13.2, step 1)."""
+    made = outline(given.facts, given.tokens, reach.indices if reach is not None else None)
     places = find_places(made, given.placement) if given.supplements else None
     offered: dict[str, Supplement] = {}
     ignored: list[Offer] = []
@@ -54,7 +58,14 @@ def open_draft(given: PlanInput) -> Draft:
             offered[supplement.id] = supplement
         else:
             ignored.append(Offer(supplement, False, reason))
-    return Draft(given=given, made=made, places=places, offered=tuple(offered.values()), ignored=tuple(ignored))
+    return Draft(
+        given=given,
+        made=made,
+        beyond=reach.beyond if reach is not None else None,
+        places=places,
+        offered=tuple(offered.values()),
+        ignored=tuple(ignored),
+    )
 
 
 def _ignore(supplement: Supplement, places: Places | None, offered: Container[str]) -> Reason | None:
@@ -90,19 +101,30 @@ def make_plan(
     *,
     error: PlanError | None = None,
     predecessor: Part | None = None,
+    beyond: Reason = "before-tail",
 ) -> Plan:
-    """The plan that sends a selection. `predecessor` is the turn right before the current one."""
+    """The plan that sends a selection. `predecessor` is the turn right before the current one, `beyond` why those beyond reach
+    are left out."""
     given = draft.given
+    scale = _scale(draft)
+    older = Older(turns=draft.beyond, reason=beyond, scale=scale) if draft.beyond is not None else None
     left = [choice for choice in selection.choices if not choice.selected]
     exclusions = make_exclusions(left, given, predecessor)
     oversized = sum(exclusion.oversized for exclusion in exclusions)
+    details, excluded_groups = exclusions, len(exclusions)
+    excluded_tokens = sum(exclusion.tokens for exclusion in exclusions)
+    if older is not None:
+        oversized += older.count_oversized(given.caps.recent_tail)
+        details = [*exclusions, *older.exclusions(_DETAILS, given.caps.recent_tail)]
+        excluded_groups += len(older.turns.tokens)
+        excluded_tokens += sum(older.turns.tokens)
     warnings = [OVERSIZED_TURN] if oversized else []
     if draft.made.pairing.faults:
         warnings.append(BROKEN_HISTORY)
     return Plan(
         status=status,
         kept=tuple(sorted(chain.from_iterable(one.part.indices for one in selection.choices if one.selected))),
-        dropped=tuple(sorted((Drop(index, one.reason) for one in left for index in one.part.indices), key=_index)),
+        dropped=_dropped(left, older, draft.made.indices),
         replaced=tuple(map(_replacement, sorted(selection.trims, key=_place))),
         supplements=_placed(draft, selection.offers),
         left_out=tuple(
@@ -114,15 +136,25 @@ def make_plan(
         fixed_tokens=given.fixed_tokens,
         limit=given.budget.hard,
         target=given.budget.active,
-        groups=make_rows(selection.choices, _scale(draft)),
-        excluded=exclusions[:_DETAILS],
-        excluded_groups=len(exclusions),
-        excluded_native_tokens=sum(exclusion.tokens for exclusion in exclusions),
+        parts=make_rows(selection.choices, scale),
+        older=older,
+        excluded=most_telling(details, _DETAILS),
+        excluded_groups=excluded_groups,
+        excluded_native_tokens=excluded_tokens,
         oversized=oversized,
         rescued=selection.rescued is not None,
         warnings=tuple(warnings),
         error=error,
     )
+
+
+def _dropped(left: Iterable[Choice], older: Older | None, apart: Sequence[int]) -> tuple[Drop, ...]:
+    """What is left out message by message; `apart` are those that were taken apart."""
+    dropped = sorted((Drop(index, one.reason) for one in left for index in one.part.indices), key=_index)
+    if older is None:
+        return tuple(dropped)
+    # A system message is never left out, so these are all before the others.
+    return (*map(Drop, older.messages(apart), repeat(older.reason)), *dropped)
 
 
 def _placed(draft: Draft, offers: Iterable[Offer]) -> tuple[Placed, ...]:

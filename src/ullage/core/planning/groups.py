@@ -56,12 +56,13 @@ class Exchange(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Outline(Struct, frozen=True, kw_only=True):
-    """A list of messages taken apart. `groups` stand in the order of their first messages; `request` is the last message with
-    which the user opens a turn, `None` where there is none; `broken` are messages that lack their other half.
+    """A list of messages taken apart, or `indices` of it. `groups` stand in the order of their first messages; `request` is the
+    last message with which the user opens a turn, `None` where there is none; `broken` are messages that lack their other half.
     """
 
     facts: Sequence[SliceFacts]
     tokens: Sequence[int]
+    indices: Sequence[int]
     groups: tuple[Group, ...]
     request: int | None
     pairing: Pairing
@@ -73,18 +74,21 @@ def group_messages(facts: Sequence[SliceFacts], tokens: Sequence[int]) -> tuple[
     return outline(facts, tokens).groups
 
 
-def outline(facts: Sequence[SliceFacts], tokens: Sequence[int]) -> Outline:
-    """Takes a list of messages apart, in time proportional to its length."""
-    pairing = pair(facts)
-    drafts, owners = _draft(facts)
+def outline(facts: Sequence[SliceFacts], tokens: Sequence[int], indices: Sequence[int] | None = None) -> Outline:
+    """Takes a list of messages apart, in time proportional to its length; with `indices`, rising numbers, those messages as if
+    there were no others."""
+    indices = range(len(facts)) if indices is None else indices
+    pairing = pair(facts, indices)
+    drafts, owners = _draft(facts, indices)
     _join(owners, pairing.calls.items())
     broken = frozenset(fault.index for fault in pairing.faults)
     groups = [_group(draft, tokens, pairing, broken) for draft in drafts if draft.indices]
     return Outline(
         facts=facts,
         tokens=tokens,
+        indices=indices,
         groups=tuple(sorted(groups, key=_first)),
-        request=next((index for index in range(len(facts) - 1, -1, -1) if facts[index].opens_turn), None),
+        request=next((index for index in reversed(indices) if facts[index].opens_turn), None),
         pairing=pairing,
         broken=broken,
     )
@@ -138,12 +142,13 @@ class _Draft:
         return draft
 
 
-def _draft(facts: Sequence[SliceFacts]) -> tuple[list[_Draft], list[_Draft]]:
+def _draft(facts: Sequence[SliceFacts], indices: Iterable[int]) -> tuple[list[_Draft], dict[int, _Draft]]:
     """Draft groups by roles (section 12.1), and the draft of each message."""
     drafts: list[_Draft] = []
-    owners: list[_Draft] = []
+    owners: dict[int, _Draft] = {}
     turn: _Draft | None = None
-    for index, fact in enumerate(facts):
+    for index in indices:
+        fact = facts[index]
         if fact.system:
             draft = _Draft("system")
             drafts.append(draft)
@@ -154,11 +159,11 @@ def _draft(facts: Sequence[SliceFacts]) -> tuple[list[_Draft], list[_Draft]]:
         else:
             draft = turn
         draft.indices.append(index)
-        owners.append(draft)
+        owners[index] = draft
     return drafts, owners
 
 
-def _join(owners: Mapping[int, _Draft] | Sequence[_Draft], calls: Iterable[tuple[int, Iterable[int]]]) -> None:
+def _join(owners: Mapping[int, _Draft], calls: Iterable[tuple[int, Iterable[int]]]) -> None:
     """Merges the drafts of calls and their results (section 12.2). The smaller joins the larger, so that paths stay short."""
     for answer, called in calls:
         left = owners[answer]

@@ -45,10 +45,9 @@ class Pairing(Struct, frozen=True, kw_only=True):
 
 
 def pair(facts: Sequence[SliceFacts], kept: Iterable[int] | None = None) -> Pairing:
-    """Pairs the messages of a list, or those of it that are kept, as a provider sees them: in order, without the others. Of the
-    latter, `runs` has an entry each."""
+    """Pairs the messages of a list, or those of it that are kept, as a provider sees them: in order, without the others."""
     reading = _Reading()
-    runs: list[int] = []
+    runs = [0] * len(facts)
     waiting = reading.waiting
     run, speaking = 0, False
     for index in range(len(facts)) if kept is None else kept:
@@ -69,7 +68,7 @@ def pair(facts: Sequence[SliceFacts], kept: Iterable[int] | None = None) -> Pair
             reading.answer(fact, index, run)
         if fact.opaque:
             reading.opaque = index
-        runs.append(run)
+        runs[index] = run
     return reading.close(runs, run)
 
 

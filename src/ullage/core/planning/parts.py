@@ -115,7 +115,7 @@ class _Division:
         self._start = start
         self._trims = _by_message(trims, made.tokens)
         facts = made.facts
-        self._compaction = next((index for index in range(len(facts) - 1, -1, -1) if facts[index].compaction), None)
+        self._compaction = next((index for index in reversed(made.indices) if facts[index].compaction), None)
         self._lists: dict[str, list[Part]] = {name: [] for name in Parts.__struct_fields__}
 
     def divide(self) -> Parts:

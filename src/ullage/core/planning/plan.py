@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 from .drafting import Draft, make_plan, open_draft, send_as_it_came
 from .groups import current_groups
 from .parts import SENT
+from .reach import find_reach
 from .selection import Offer, Selection, mandatory_tokens, pin_tokens, select
 from .validity import find_faults
 from .walk import Choice
 
 if TYPE_CHECKING:
+    from .groups import Outline
     from .parts import Parts
+    from .reach import Reach
+    from .reasons import Reason
     from .records import Plan, PlanError, Status
     from .request import PlanInput
 
@@ -27,6 +31,13 @@ def plan(given: PlanInput) -> Plan:
     `refused`: what must be sent exceeds the hard limit; `kept` is just that (design, section 11). `fallback`: what must be sent
     is not what a provider takes, or pins exceed their cap; `kept` is everything.
     """
+    reach = find_reach(given)
+    made = _plan_within(given, reach) if reach is not None else None
+    return made if made is not None else plan_whole(given)
+
+
+def plan_whole(given: PlanInput) -> Plan:
+    """The same plan, with every turn taken apart, however far it is beyond reach."""
     draft = open_draft(given)
     if _fits_whole(draft):
         return send_as_it_came(draft, "unchanged")
@@ -37,6 +48,28 @@ def plan(given: PlanInput) -> Plan:
     if given.fixed_tokens + mandatory_tokens(parts, draft.offered) > given.budget.hard:
         return _refuse(draft, parts, error)
     return send_as_it_came(draft, "fallback", error=error)
+
+
+def _plan_within(given: PlanInput, reach: Reach) -> Plan | None:
+    """The plan of a request whose old turns are not taken apart; `None` where they might matter after all: a plan fails, a result
+    belongs to none of the nearer calls, or the oldest turn that was taken apart is not left out as those before it."""
+    draft = open_draft(given, reach)
+    parts = draft.parts
+    if not parts.turns or not _stands_alone(draft.made) or _find_error(draft, parts) is not None:
+        return None
+    selection = select(parts, given, draft.offered)
+    oldest = next(choice for choice in reversed(selection.choices) if choice.part is parts.turns[-1])
+    if oldest.selected or oldest.part.broken or (given.tail and oldest.part.first >= given.tail):
+        return None
+    beyond: Reason = "before-tail" if oldest.reason == "before-tail" else "recent-tail-closed"
+    made = make_plan(draft, selection, "managed", predecessor=parts.predecessor, beyond=beyond)
+    return None if _is_invalid(draft, made) else made
+
+
+def _stands_alone(made: Outline) -> bool:
+    """Whether nothing that was taken apart belongs to what was not."""
+    lost = any(fault.kind == "result-without-call" for fault in made.pairing.faults)
+    return not lost and not any(made.facts[index].opaque for index in made.indices)
 
 
 def _fits_whole(draft: Draft) -> bool:
@@ -82,9 +115,13 @@ def _manage(draft: Draft, parts: Parts) -> Plan:
         return send_as_it_came(draft, "unchanged", offers=selection.offers)
     status: Status = "unchanged" if as_it_came and not left else "managed"
     made = make_plan(draft, selection, status, predecessor=parts.predecessor)
-    if made.tokens > made.limit or find_faults(draft.given.facts, made.kept, whole=draft.made.pairing):
+    if _is_invalid(draft, made):
         return send_as_it_came(draft, "fallback", error="invalid_selection")
     return made
+
+
+def _is_invalid(draft: Draft, made: Plan) -> bool:
+    return made.tokens > made.limit or bool(find_faults(draft.given.facts, made.kept, whole=draft.made.pairing))
 
 
 def _native_fits(draft: Draft) -> bool:

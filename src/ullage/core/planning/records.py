@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from .reach import Older
 from .reasons import Reason
 from .rows import Exclusion, Row
 from .supplement import SupplementKind
@@ -67,10 +68,10 @@ class Plan(Struct, frozen=True, kw_only=True):
     """What is sent of a request.
 
     `kept` and `dropped` share out the messages of the client. `tokens` are those of everything that is sent, the fixed part
-    included; `limit` and `target` are the hard and the active limit. `groups` are the parts of the request by their last
-    messages. `excluded` tells at most 32 parts one by one; `excluded_groups`, `excluded_native_tokens` and `oversized` count
-    all. `rescued`: the turn before the current one is sent although it is larger than the recent tail. `error` is set unless
-    the plan is as it should be.
+    included; `limit` and `target` are the hard and the active limit. `parts` are those of the request by their last messages,
+    but for old turns that were left out together as `older`. `excluded` tells at most 32 parts one by one; `excluded_groups`,
+    `excluded_native_tokens` and `oversized` count all. `rescued`: the turn before the current one is sent although it is larger
+    than the recent tail. `error` is set unless the plan is as it should be.
     """
 
     status: Status
@@ -83,7 +84,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     fixed_tokens: int
     limit: int
     target: int
-    groups: tuple[Row, ...]
+    parts: tuple[Row, ...]
     excluded: tuple[Exclusion, ...]
     excluded_groups: int
     excluded_native_tokens: int
@@ -91,8 +92,20 @@ class Plan(Struct, frozen=True, kw_only=True):
     rescued: bool = False
     warnings: tuple[str, ...] = ()
     error: PlanError | None = None
+    older: Older | None = None
+
+    @property
+    def groups(self) -> tuple[Row, ...]:
+        """All parts of the request by their last messages. Those of many old turns are made when they are asked for."""
+        if self.older is None:
+            return self.parts
+        return tuple(sorted((*self.older.rows(), *self.parts), key=_last))
 
     @property
     def ullage(self) -> int:
         """Tokens that are still free; negative where no plan keeps the limit."""
         return self.limit - self.tokens
+
+
+def _last(row: Row) -> int:
+    return int(row.id.rpartition("-")[2])

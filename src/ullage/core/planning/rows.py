@@ -102,10 +102,10 @@ def make_rows(choices: Sequence[Choice], scale: Scale) -> tuple[Row, ...]:
     return tuple(row for _, row in sorted(rows, key=_place))
 
 
-def make_exclusions(left: Iterable[Choice], given: PlanInput, predecessor: Part | None) -> tuple[Exclusion, ...]:
-    """What is left out, the most telling first: oversized turns, then the predecessor, then the newest."""
+def make_exclusions(left: Iterable[Choice], given: PlanInput, predecessor: Part | None) -> list[Exclusion]:
+    """What is left out of the parts of a request."""
     tail = given.caps.recent_tail
-    found = [
+    return [
         Exclusion(
             id=part.id,
             last=part.last,
@@ -118,7 +118,11 @@ def make_exclusions(left: Iterable[Choice], given: PlanInput, predecessor: Part 
         for choice in left
         for part in (choice.part,)
     ]
-    return tuple(sorted(found, key=lambda one: (not one.oversized, not one.predecessor, -one.last)))
+
+
+def most_telling(exclusions: Iterable[Exclusion], most: int) -> tuple[Exclusion, ...]:
+    """Some of what is left out: oversized turns, then the predecessor, then the newest."""
+    return tuple(sorted(exclusions, key=lambda one: (not one.oversized, not one.predecessor, -one.last))[:most])
 
 
 def is_turn(part: Part) -> bool:
