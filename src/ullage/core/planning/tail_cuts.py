@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from itertools import accumulate, compress
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -61,12 +61,7 @@ class Cuts:
 
     def newest_turns(self, tokens: float) -> int:
         """The oldest start of a turn behind which no more than `tokens` are kept; the current turn's if even that has more."""
-        found = self.current
-        for start in reversed(self.turns):
-            if self.kept(start) > tokens:
-                break
-            found = start
-        return found
+        return self.turns[min(self._count_larger(tokens), len(self.turns) - 1)]
 
     def walk(self, tokens: float) -> int:
         """Where a tail of no more than `tokens` begins that is walked anew (planner specification, section 13.2, step 7)."""
@@ -90,24 +85,36 @@ class Cuts:
 
     def whole_turn(self, tokens: float, share: float) -> int:
         """`at_least`, but the start of a turn where one keeps no more than `share` times as much."""
-        whole = (start for start in self.turns if tokens <= self.kept(start) <= share * tokens)
-        return max(whole, default=self.at_least(tokens))
+        start = self._newest_with(tokens)
+        return start if tokens <= self.kept(start) <= share * tokens else self.at_least(tokens)
 
     def at_least(self, tokens: float) -> int:
         """The newest start within the room behind which `tokens` or more are kept; if there is none, the one behind which
         most are."""
-        turn = max((turn for turn in self.turns if self.kept(turn) >= tokens), default=0)
+        turn = self._newest_with(tokens)
         start = max((start for start in self._inside(turn) if self.kept(start) >= tokens), default=turn)
         return max(start, self.oldest_fitting())
 
     def oldest_fitting(self) -> int:
         """The oldest start whose messages fit the room; the newest exchange if none does."""
-        over = [turn for turn in self.turns if self.kept(turn) > self.room]
+        over = self._count_larger(self.room)
         if not over:
             return 0
-        inside = list(self._inside(over[-1]))
-        behind = self.turns[len(over) : len(over) + 1]
+        inside = list(self._inside(self.turns[over - 1]))
+        behind = self.turns[over : over + 1]
         return next((start for start in (*inside, *behind) if self.kept(start) <= self.room), inside[-1])
+
+    def _newest_with(self, tokens: float) -> int:
+        """The newest start of a turn behind which `tokens` or more are kept; 0 if there is none."""
+        count = bisect_right(self.turns, -tokens, key=self._negative)
+        return self.turns[max(0, count - 1)]
+
+    def _count_larger(self, tokens: float) -> int:
+        """Behind the starts of how many turns, the oldest first, more than `tokens` are kept: the later one is, the less."""
+        return bisect_left(self.turns, -tokens, key=self._negative)
+
+    def _negative(self, start: int) -> int:
+        return -self.kept(start)
 
     def _inside(self, turn: int) -> Iterable[int]:
         """The starts of a turn and of its exchanges, in order."""
@@ -133,12 +140,12 @@ class _Found:
         before = -1
         for opener in self._openers:
             between = opener - before - 1
-            if opener and (before < 0 or between > self._count_systems(before, opener)):
+            if opener and (before < 0 or between > (between and self._count_systems(before, opener))):
                 self.turns.append(opener)
             before = opener
 
     def _count_systems(self, start: int, stop: int) -> int:
-        return bisect_left(self._systems, stop) - bisect_left(self._systems, start)
+        return bisect_left(self._systems, stop) - bisect_left(self._systems, start) if self._systems else 0
 
     def kept(self, start: int) -> int:
         """Tokens kept by a tail that begins at `start`."""
