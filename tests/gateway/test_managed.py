@@ -271,6 +271,33 @@ async def test_a_large_result_of_an_old_turn_is_sent_as_a_reference_and_kept(
     assert file.stat().st_mode & 0o077 == 0
 
 
+async def test_the_newest_result_is_quoted_as_far_as_the_hard_limit_allows(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """A prompt may fill more than the preferred part of the window; what the model has just read is still there then."""
+    call = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": " ".join(f"rule {number}" for number in range(2_350))},
+        {"role": "user", "content": "Read it."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {
+            "role": "tool",
+            "tool_call_id": "c1",
+            "content": "The first line.\n" + "nobody remembers the house above the river\n" * 190 + "The last line.",
+        },
+    ]
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        body = {"model": "m", "messages": messages}
+        async with client.post(f"{gateway.url}/v1/chat/completions", json=body) as response:
+            assert response.headers["x-ullage-plan"] == "emergency"
+        call_record = await record(gateway, response.headers["x-ullage-request"])
+    told = call_record.plan
+    assert told is not None
+    assert told["target_tokens"] < told["tokens"] <= told["limit"]
+    sent = json.loads(fake.requests[0].body)["messages"]
+    assert "The first line." in sent[-1]["content"] and "The last line." in sent[-1]["content"]
+
+
 async def test_the_tail_keeps_its_beginning_until_it_must_move_by_several_turns(
     tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:

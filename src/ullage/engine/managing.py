@@ -243,7 +243,8 @@ class Managing:
             work.conversation,
             work.facts,
             work.meter,
-            input_tokens=work.budget.active,
+            # What must be sent may go beyond the target, and so may what is made of it.
+            input_tokens=work.budget.hard if squeezed else work.budget.active,
             excluded=excluded,
             squeezed=squeezed,
         )
