@@ -86,12 +86,33 @@ def test_where_nobody_may_take_it_the_status_is_one(capsys: Screen, models: str)
 def test_rules_apply_and_a_wrong_one_is_told(capsys: Screen, models: str, tmp_path: Path) -> None:
     rules = tmp_path / "rules.json"
     rules.write_text('{"rules": [{"name": "a", "then": {}}], "scenarios": {"test": "cost", "reveiw": "best"}}')
-    status, out, _ = call(capsys, DEBUG, "--models", models, "--rules", str(rules), "--explain")
+    status, out, _ = call(capsys, DEBUG, "--models", models, "--config", str(rules), "--explain")
     assert status == 0
     assert "Rule: test\n" in out
     assert "Note: rules[0].then: it has no action\n" in out
     assert "Note: scenarios.reveiw: there is no such scenario; did you mean 'review'?\n" in out
     assert "anthropic/claude-haiku, thinking low, by the policy cost" in out
+
+
+def test_pools_constraints_and_the_usual_policy_come_from_the_settings(
+    capsys: Screen, models: str, tmp_path: Path
+) -> None:
+    config = tmp_path / "auto-model.json"
+    settings = {
+        "policy": "cost",
+        "pool": "small",
+        "pools": {
+            "small": {"targets": [{"id": "anthropic/claude-haiku"}, {"id": "anthropic/claude-sonnet", "weight": 2}]}
+        },
+        "constraints": {"modelExclude": ["*haiku"]},
+    }
+    config.write_text(json.dumps(settings))
+    _, out, _ = call(capsys, DEBUG, "--models", models, "--config", str(config), "--json")
+    report = json.loads(out)
+    assert (report["target"], report["policy"]) == ("anthropic/claude-sonnet", "cost")
+    assert {one["code"] for one in report["excluded"]} == {"model-excluded", "not-in-pool"}
+    _, out, _ = call(capsys, DEBUG, "--models", models, "--config", str(config), "--policy", "best", "--json")
+    assert json.loads(out)["policy"] == "best"
 
 
 def test_a_prompt_may_come_from_standard_input(capsys: Screen, models: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,17 +29,15 @@ if TYPE_CHECKING:
     help="Tokens of the session before the prompt.",
 )
 @click.option("--images", is_flag=True, help="The prompt has pictures.")
-@click.option("--policy", metavar="P", default="balanced", show_default=True, help="balanced, best, cost or fast.")
+@click.option("--policy", metavar="P", help="balanced, best, cost or fast. Default: as --config says, balanced.")
 @click.option("--models", metavar="FILE", help="The models to choose among, as JSON.")
-@click.option("--rules", metavar="FILE", help="Rules and scenarios, as JSON.")
+@click.option("--config", metavar="FILE", help="Pools, constraints, rules and more, as an auto-model.json has them.")
 @click.option("--current", metavar="TARGET", help="The target that the session is at.")
 @click.option("--cold", is_flag=True, help="No cache holds the session's prefix any more.")
 @click.option(
     "--cache-model",
     type=click.Choice(["horizon", "v1"]),
-    default="horizon",
-    show_default=True,
-    help="How caches are priced: over all calls of the task, or over one.",
+    help="How caches are priced: over all calls of the task, or over one. Default: horizon.",
 )
 @click.option("--batch", metavar="FILE.jsonl", help="Many prompts, one object a line; `-` reads standard input.")
 @click.option("--explain", is_flag=True, help="Add every figure, and what would have turned the choice.")
@@ -48,12 +46,12 @@ def command(
     prompt: str | None,
     context_tokens: int,
     images: bool,
-    policy: str,
+    policy: str | None,
     models: str | None,
-    rules: str | None,
+    config: str | None,
     current: str | None,
     cold: bool,
-    cache_model: str,
+    cache_model: str | None,
     batch: str | None,
     explain: bool,
     as_json: bool,
@@ -67,14 +65,14 @@ def command(
     A line of a batch is {id, prompt, context_tokens, images, policy, current, cold}; its answer, on the same line of the output,
     is the route with this id, or {id, error}. What a line lacks is as the options say.
     """
-    from .route_asking import Ask, Router, load_candidates, load_config
+    from .route_asking import Ask, load_router
 
     if (prompt is None) == (batch is None):
         raise CallError("route: Give either a PROMPT or --batch.", hint="See `ullage route --help`.")
-    config, problems = load_config(rules, cache_model)
-    candidates, warnings = load_candidates(models, config)
-    router = Router(candidates=candidates, config=config, warnings=(*warnings, *problems), explain=explain)
-    ask = Ask(context_tokens=context_tokens, images=int(images), policy=policy, current=current, cold=cold)
+    router, usual_policy = load_router(models, config, cache_model, explain=explain)
+    ask = Ask(
+        context_tokens=context_tokens, images=int(images), policy=policy or usual_policy, current=current, cold=cold
+    )
     if prompt is None:
         assert batch is not None
         _route_batch(batch, router, ask)

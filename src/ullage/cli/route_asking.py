@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import Struct
@@ -13,11 +13,12 @@ from ullage.core.routing.filtering import Candidate
 from ullage.core.routing.models import read_models
 from ullage.core.routing.report import report_route
 from ullage.core.routing.route import RouteConfig, RouteSession, prepare_candidates, resolve_route
-from ullage.core.routing.rules_reading import load_rules
+from ullage.core.routing.settings_reading import read_settings
 
 from .inputs import read_input
 
 if TYPE_CHECKING:
+    from ullage.core.routing.cache_terms import CacheModel
     from ullage.core.routing.route import Route
 
 
@@ -57,24 +58,30 @@ class Router(Struct, frozen=True, kw_only=True):
         return report_route(route, explain=self.explain)
 
 
-def load_candidates(path: str | None, config: RouteConfig) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-    """The models of a file, and what is to be said of it. Raises `CallError` without one, `InputError` for a wrong one."""
-    if path is None:
+def load_router(
+    models: str | None, config: str | None, cache_model: str | None, *, explain: bool
+) -> tuple[Router, str]:
+    """The models of one file by the settings of the other, and the usual policy.
+
+    Raises `CallError` without models, `InputError` for a file that cannot be used.
+    """
+    if models is None:
         raise CallError(
             "route: Give the models to choose among with --models FILE.",
             hint='A file holds [{"provider": "anthropic", "id": "claude-opus-5", "context_window": 200000, …}, …].',
         )
-    found = read_models(read_input(path))
-    return prepare_candidates(found.models, config), found.warnings
-
-
-def load_config(rules: str | None, cache_model: str) -> tuple[RouteConfig, tuple[str, ...]]:
-    """The settings of the command, and what is wrong with single entries of the file of rules."""
-    config = RouteConfig(cache_model=cast("Literal['horizon', 'v1']", cache_model))
-    if rules is None:
-        return config, ()
-    found, problems = load_rules(read_input(rules))
-    return replace(config, rules=found), problems
+    settled = read_settings(read_input(config) if config is not None else b"{}")
+    found = read_models(read_input(models))
+    chosen = settled.config
+    if cache_model is not None:
+        chosen = replace(chosen, cache_model=cast("CacheModel", cache_model))
+    router = Router(
+        candidates=prepare_candidates(found.models, chosen),
+        config=chosen,
+        warnings=(*found.warnings, *settled.problems),
+        explain=explain,
+    )
+    return router, settled.policy or "balanced"
 
 
 def answer_line(line: bytes, router: Router, default: Ask) -> bytes:

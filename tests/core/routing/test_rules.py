@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from tests.core.routing.routes import DEBUG, task_of
-from ullage.core.errors import InputError
 from ullage.core.routing.rules import Action, Facts, Rules, find_rule
-from ullage.core.routing.rules_reading import load_rules, read_rules
+from ullage.core.routing.rules_reading import read_rules
 from ullage.core.routing.suggesting import count_slips, suggest
 
 REVIEW_AND_PLAN = "Review the architecture, identify trade-offs, then propose a migration plan."
@@ -176,8 +175,6 @@ def test_other_repetitions_are_taken(pattern: str) -> None:
     assert problems == ()
 
 
-def test_a_file_that_is_no_object_is_refused() -> None:
-    with pytest.raises(InputError, match="no JSON object"):
-        load_rules(b"[1]")
-    assert load_rules(b'{"scenarios": {"plan": "cost"}}')[0].entries[0].name == "plan"
-    assert load_rules(b'{"rules": 3}')[1] == ("rules: a list is expected",)
+def test_what_is_no_list_of_rules_is_told() -> None:
+    assert read_rules(3, {}) == (Rules(), ("rules: a list is expected",))  # type: ignore[arg-type]
+    assert read_rules([], 3) == (Rules(), ("scenarios: an object is expected",))  # type: ignore[arg-type]
