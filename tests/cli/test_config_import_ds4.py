@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from ullage.cli import main
+from ullage.core.privacy import RemoteProvider
 from ullage.core.profiles.overrides import ModelOverride
 from ullage.settings import load_file, load_settings
 
@@ -206,6 +207,7 @@ def test_programs_get_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert report["values"]["calibration.window"] == 48
     assert report["overrides"]["ollama/*"] == {"recent_tail_tokens": 16_000}
     assert "[models.overrides" in report["toml"]
+    assert report["remote_providers"] == {"openrouter": {"allowed": ["normal"]}}
     assert (report["samples"], report["written"], len(report["notes"])) == ([], None, 3)
 
 
@@ -226,3 +228,83 @@ def test_names_in_a_file_do_not_drive_a_terminal(tmp_path: Path, capsys: pytest.
 def test_a_copy_under_another_name_is_known_by_its_content(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     copy = shutil.copy(DATA / "project.json", tmp_path / "pi-contextimate.json")
     assert "recent_tail_tokens = 24000" in call(capsys, copy)[1]
+
+
+POLICY = {
+    "enabled": True,
+    "defaultClassification": "internal",
+    "localProviders": ["ollama", "box", "box.lan:8000"],
+    "remoteDefaultAllowed": ["normal"],
+    "remoteProviders": {"openrouter": ["normal", "internal"], "openai": []},
+    "redactSecrets": True,
+}
+
+
+def test_a_policy_of_privacy_is_put_into_the_file_whole(
+    user_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = put(tmp_path / "a.json", {"privacy": POLICY})
+    status, _, said = call(capsys, file, "--write")
+    assert (status, said) == (
+        0,
+        "ullage: no provider is called box here; a server of your own goes by host and port, as 127.0.0.1:11434\n",
+    )
+    assert user_file.read_text() == (
+        "# Taken over from the DS4 context engine.\n\n"
+        '[calibration]\nmethod = "ratio-v1"\n\n'
+        '[privacy]\nenabled = true\ndefault_classification = "internal"\n'
+        'local_providers = ["ollama", "box", "box.lan:8000"]\nremote_default_allowed = ["normal"]\nredact_secrets = true\n\n'
+        '[privacy.remote_providers.openrouter]\nallowed = ["normal", "internal"]\n\n'
+        "[privacy.remote_providers.openai]\nallowed = []\n"
+    )
+    loaded = load_settings()
+    assert loaded.problems == ()
+    assert loaded.settings.privacy.remote_providers["openai"] == RemoteProvider()
+    first = user_file.read_text()
+    _, printed, _ = call(capsys, file, "--write")
+    assert user_file.read_text() == first
+    assert "kept     privacy.enabled, which is there already" in printed
+    assert "kept     [privacy.remote_providers.openai], which is there already" in printed
+    assert "left" not in printed
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        ({"enable": True}, "not all that {file} says of it can be used"),
+        ({"remoteProviders": {"my-proxy": []}}, "no provider is called my-proxy here"),
+    ],
+)
+def test_of_a_policy_that_cannot_be_taken_whole_nothing_is(
+    broken: dict[str, Any], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = put(tmp_path / "a.json", {"privacy": POLICY | broken, "context": {"maxProjectTokens": 5}})
+    status, printed, said = call(capsys, file)
+    assert status == 0
+    assert "max_project_tokens = 5" in printed
+    assert "privacy" not in printed
+    told = why.format(file=file)
+    assert f"ullage: nothing of DS4's privacy is taken over: {told}; set [privacy] yourself\n" in said
+
+
+@pytest.mark.parametrize("mine", ["[privacy]\nenabled = true\n", '[privacy.remote_providers]\nopenai = ["normal"]\n'])
+def test_nothing_is_added_to_a_policy_of_one_s_own(
+    mine: str, user_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Secrets would no longer be withheld."""
+    user_file.write_text(mine)
+    data = {"privacy": {"redactSecrets": False, "remoteProviders": {"openai": ["sensitive"]}}}
+    _, printed, _ = call(capsys, put(tmp_path / "a.json", data), "--write")
+    assert "left     [privacy], of which you have set something: set the rest yourself" in printed
+    assert user_file.read_text().startswith(f"{mine}\n# Taken over")
+    assert load_settings().settings.privacy.redact_secrets
+    assert "redact_secrets" not in user_file.read_text()
+
+
+def test_nothing_is_added_to_a_policy_that_cannot_be_used(
+    user_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user_file.write_text('[privacy]\nenabled = "yes"\n')
+    _, printed, _ = call(capsys, put(tmp_path / "a.json", {"privacy": {"redactSecrets": False}}), "--write")
+    assert "left     [privacy], of which you have set something: set the rest yourself" in printed
+    assert "redact_secrets" not in user_file.read_text()

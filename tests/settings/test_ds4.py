@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ullage.core.privacy import RemoteProvider
 from ullage.core.profiles.overrides import ModelOverride
 from ullage.settings import catalog, record_settings
 from ullage.settings.ds4 import Ds4File, agent_folder, find_ds4_files, is_ds4, read_ds4
@@ -76,6 +77,7 @@ def test_a_whole_file_is_taken_over() -> None:
         "planning.max_retrieved_history_tokens": 40_000,
         "planning.max_project_tokens": 40_000,
         "artifacts.excerpt_chars": 4_000,
+        "privacy.enabled": True,
         "store.scope": "user",
     }
     assert file.overrides == {
@@ -84,6 +86,8 @@ def test_a_whole_file_is_taken_over() -> None:
         "openai/gpt-4o": ModelOverride(token_estimator="o200k-base-v1"),
         "openrouter/vendor/model": ModelOverride(context_window=200_000, max_retrieved_history_tokens=12_000),
     }
+    assert file.remote_providers == {"openrouter": RemoteProvider(allowed=("normal",))}
+    assert file.privacy_is_whole
 
 
 def test_everything_of_it_without_a_place_is_named_with_its_fate() -> None:
@@ -95,7 +99,7 @@ def test_everything_of_it_without_a_place_is_named_with_its_fate() -> None:
         "localKvReuse.enabled, sessionRebase.enabled, diagnostics.logLevel, storage.busyTimeoutMs"
     )
     assert second.startswith("not yet here: retrieval.maxResults, ")
-    assert "privacy.remoteProviders, compaction.model, compaction.transport.maxAttempts" in second
+    assert "project.maxFiles, memory.crossSession, compaction.model, compaction.transport.maxAttempts" in second
 
 
 @pytest.mark.parametrize(("theirs", "ours"), [("managed", "managed"), ("observer", "observe")])
@@ -245,6 +249,71 @@ def test_a_number_written_with_a_fraction_of_zero_is_whole(tmp_path: Path) -> No
     assert read_ds4(read_json(file)).values == {"planning.recent_tail_tokens": 64_000, "calibration.window": 10}
 
 
+def test_all_of_a_policy_of_privacy_is_read() -> None:
+    file = read(
+        {
+            "privacy": {
+                "enabled": True,
+                "defaultClassification": "internal",
+                "localProviders": ["box.lan:8000"],
+                "remoteDefaultAllowed": ["normal"],
+                "remoteProviders": {"openai": ["normal", "sensitive"], "openrouter": []},
+                "redactSecrets": False,
+            }
+        }
+    )
+    assert (file.privacy_is_whole, file.notes) == (True, ())
+    assert file.values == {
+        "privacy.enabled": True,
+        "privacy.default_classification": "internal",
+        "privacy.local_providers": ("box.lan:8000",),
+        "privacy.remote_default_allowed": ("normal",),
+        "privacy.redact_secrets": False,
+    }
+    assert file.remote_providers == {
+        "openai": RemoteProvider(allowed=("normal", "sensitive")),
+        "openrouter": RemoteProvider(),
+    }
+
+
+PROVIDER = "must be a provider with a list of normal, internal, sensitive, not"
+
+
+@pytest.mark.parametrize(
+    ("said", "note"),
+    [
+        ({"enabled": "yes"}, "privacy.enabled must be true or false, not 'yes'"),
+        ({"enable": True}, "privacy.enable is no key of DS4"),
+        (
+            {"defaultClassification": "secret"},
+            (
+                "privacy.defaultClassification: privacy.default_classification must be one of normal, internal, sensitive, "
+                "local-only, not 'secret'."
+            ),
+        ),
+        (
+            {"remoteDefaultAllowed": ["normal", "local-only"]},
+            (
+                "privacy.remoteDefaultAllowed: privacy.remote_default_allowed must be a list of normal, internal, sensitive, "
+                "not ['normal', 'local-only']."
+            ),
+        ),
+        ({"remoteProviders": []}, "privacy.remoteProviders must be an object, not []"),
+        ({"remoteProviders": {"a": ["local-only"]}}, f"privacy.remoteProviders.a {PROVIDER} ['local-only']"),
+        ({"remoteProviders": {"a": "normal"}}, f"privacy.remoteProviders.a {PROVIDER} 'normal'"),
+        ({"remoteProviders": {" ": ["normal"]}}, f"privacy.remoteProviders.  {PROVIDER} ['normal']"),
+        (True, "privacy must be an object, not true"),
+    ],
+)
+def test_what_cannot_be_used_of_privacy_is_named_and_the_rest_is_not_whole(said: Any, note: str) -> None:
+    file = read({"privacy": said, "context": {"recentTailTokens": 5}})
+    assert (file.notes, file.privacy_is_whole) == ((f"/f.json: {note}",), False)
+
+
+def test_what_is_wrong_elsewhere_leaves_privacy_whole() -> None:
+    assert read({"privacy": {"enabled": True}, "context": {"nope": 1, "targetFillRatio": 7}}).privacy_is_whole
+
+
 def test_every_place_is_a_setting_with_the_same_default() -> None:
     """But two, which the manual names."""
     for name, key in KEYS.items():
@@ -255,7 +324,8 @@ def test_every_place_is_a_setting_with_the_same_default() -> None:
 
 def test_every_default_is_in_its_range_and_order() -> None:
     for name, key in KEYS.items():
-        assert key.default is None or (key.is_of_kind(key.default) and key.lets_in(key.default)), name
+        default = list(key.default) if isinstance(key.default, tuple) else key.default
+        assert default is None or (key.is_of_kind(default) and key.lets_in(default)), name
     assert all(order.holds([KEYS[name].default for name in order.keys]) for order in DS4_ORDERS)
 
 

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from ullage.core.privacy.policy import RemoteProvider
 from ullage.core.profiles.overrides import ModelOverride
 
-from .catalog import catalog, convert, record_settings, shown
-from .ds4_keys import KEYS, NO_COUNTERPART, ORDERS, OVERRIDE_FIELDS, OVERRIDES
+from .catalog import catalog, convert, encodable, record_settings, shown
+from .ds4_keys import KEYS, NO_COUNTERPART, ORDERS, OVERRIDE_FIELDS, OVERRIDES, REMOTE_PROVIDERS
 from .overrides import find_key_problem
+from .privacy import ALLOWED, SECTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -36,11 +38,16 @@ _WINDOW, _ANSWER = "contextWindow", "maxOutputTokens"
 
 
 class Ds4File(Struct, frozen=True, kw_only=True):
-    """One file: what it sets, by our keys and by the keys of overrides, and what of it is not used."""
+    """One file: what it sets, by our keys, by the keys of overrides and by the names of providers, and what of it is not used.
+
+    `privacy_is_whole` says that nothing of what it says of privacy is left out.
+    """
 
     path: Path
     values: dict[str, Any] = {}
     overrides: dict[str, ModelOverride] = {}
+    remote_providers: dict[str, RemoteProvider] = {}
+    privacy_is_whole: bool = True
     notes: tuple[str, ...] = ()
 
 
@@ -64,13 +71,22 @@ def read_ds4(file: JsonFile, earlier: Iterable[Ds4File] = ()) -> Ds4File:
     """One file that has been read, as it is heard after `earlier` ones."""
     reading = _Reading(file.path)
     values = reading.values(file.data, {ours: value for one in earlier for ours, value in one.values.items()})
-    return Ds4File(path=file.path, values=values, overrides=reading.overrides(file.data), notes=tuple(reading.notes()))
+    overrides, remote_providers = reading.overrides(file.data), reading.remote_providers(file.data)
+    return Ds4File(
+        path=file.path,
+        values=values,
+        overrides=overrides,
+        remote_providers=remote_providers,
+        privacy_is_whole=SECTION not in reading.faulty,
+        notes=tuple(reading.notes()),
+    )
 
 
 class _Reading:
-    """Reads one file and collects what is wrong with it on the way."""
+    """Reads one file and collects what is wrong with it on the way. `faulty` are the sections of which something is left out."""
 
     def __init__(self, path: Path) -> None:
+        self.faulty: set[str] = set()
         self._path = path
         self._ignored: list[str] = []
         self._violations: list[str] = []
@@ -97,6 +113,22 @@ class _Reading:
         entries = ((key, self._override(key, entry)) for key, entry in table.items())
         return {key: entry for key, entry in entries if entry is not None}
 
+    def remote_providers(self, data: dict[str, Any]) -> dict[str, RemoteProvider]:
+        section = data.get(SECTION)
+        table = section.get(REMOTE_PROVIDERS.partition(".")[2]) if isinstance(section, dict) else None
+        found: dict[str, RemoteProvider] = {}
+        for name, classes in table.items() if isinstance(table, dict) else ():
+            try:
+                if not name.strip() or not encodable(name):
+                    raise ValueError
+                found[name] = msgspec.convert({ALLOWED: classes}, RemoteProvider)
+            except ValueError:
+                where = f"{REMOTE_PROVIDERS}.{name}"
+                self._ignore(
+                    where, f"must be a provider with a list of normal, internal, sensitive, not {shown(classes)}"
+                )
+        return found
+
     def notes(self) -> Iterator[str]:
         lines = [*self._ignored, *self._violations]
         if self._violations:
@@ -110,23 +142,27 @@ class _Reading:
         for word, value in data.items():
             name = prefix + word
             if name in KEYS:
-                if name != OVERRIDES or not isinstance(value, dict):
+                if name not in (OVERRIDES, REMOTE_PROVIDERS) or not isinstance(value, dict):
                     yield name, value
             elif name not in _SECTIONS:
-                self._ignored.append(f"{name} is no key of DS4")
+                self._ignore(name, "is no key of DS4")
             elif isinstance(value, dict):
                 yield from self._told(value, f"{name}.")
             else:
-                self._ignored.append(f"{name} must be an object, not {shown(value)}")
+                self._ignore(name, f"must be an object, not {shown(value)}")
 
     def _is_usable(self, name: str, key: Key, value: Any) -> bool:
         if not key.is_of_kind(value):
-            self._ignored.append(f"{name} must be {key.kind}, not {shown(value)}")
+            self._ignore(name, f"must be {key.kind}, not {shown(value)}")
         elif not key.lets_in(value):
             self._violations.append(f"{name} must be {key.allowed}, not {shown(value)}")
         else:
             return True
         return False
+
+    def _ignore(self, name: str, why: str) -> None:
+        self.faulty.add(name.partition(".")[0])
+        self._ignored.append(f"{name} {why}")
 
     def _drop_disorder(self, told: dict[str, Any], earlier: Mapping[str, Any]) -> None:
         for order in ORDERS:
@@ -147,6 +183,7 @@ class _Reading:
         try:
             return convert(catalog()[key.ours], value, lenient=False)
         except ValueError as error:
+            self.faulty.add(name.partition(".")[0])
             self._ignored.append(f"{name}: {error}")
             return None
 

@@ -28,6 +28,9 @@ OVERRIDE_FIELDS = {
 }
 """Fields of an override, and ours of the same meaning and range."""
 
+REMOTE_PROVIDERS = "privacy.remoteProviders"
+"""By the name of a provider the classes that it may be sent."""
+
 NO_COUNTERPART = frozenset(
     {
         "context.cacheAware",
@@ -116,6 +119,10 @@ def _choice(*choices: str, ours: str = "", values: dict[str, str] | None = None)
     return Key(kind="text", default=choices[0], choices=choices, ours=ours, values=values or {})
 
 
+def _list(*default: str, ours: str) -> Key:
+    return Key(kind="a list", default=default, ours=ours)
+
+
 _TEXT, _LIST, _OBJECT = Key(kind="text"), Key(kind="a list"), Key(kind="an object")
 
 KEYS: dict[str, Key] = {
@@ -192,12 +199,12 @@ KEYS: dict[str, Key] = {
     "artifacts.excerptChars": _whole(6_000, ours="artifacts.excerpt_chars"),
     "artifacts.maxSearchMatches": _whole(12, 1, 100, "artifacts.matches"),
     "artifacts.storeLargeOutputs": _switch(True),
-    "privacy.enabled": _switch(False),
-    "privacy.defaultClassification": _TEXT,
-    "privacy.localProviders": _LIST,
-    "privacy.remoteDefaultAllowed": _LIST,
-    "privacy.remoteProviders": _OBJECT,
-    "privacy.redactSecrets": _switch(True),
+    "privacy.enabled": _switch(False, "privacy.enabled"),
+    "privacy.defaultClassification": Key(kind="text", default="normal", ours="privacy.default_classification"),
+    "privacy.localProviders": _list("faux", "ollama", "llama-cpp", "lmstudio", ours="privacy.local_providers"),
+    "privacy.remoteDefaultAllowed": _list("normal", "internal", ours="privacy.remote_default_allowed"),
+    REMOTE_PROVIDERS: _OBJECT,
+    "privacy.redactSecrets": _switch(True, "privacy.redact_secrets"),
     "nativeContinuation.enabled": _switch(False),
     "nativeContinuation.allowProviderStorage": _switch(False),
     "nativeContinuation.profiles": _LIST,

@@ -18,14 +18,16 @@ REMOTE_PROVIDERS = f"{SECTION}.remote_providers"
 ALLOWED = "allowed"
 """The one field of a remote provider; its value may stand for the provider's table."""
 
-_DEFAULT_ALLOWED = f"{SECTION}.remote_default_allowed"
+DEFAULT_ALLOWED = f"{SECTION}.remote_default_allowed"
+LOCAL_PROVIDERS = f"{SECTION}.local_providers"
 
 
 def _at_least(value: bool, held: bool) -> bool:
     return value or not held
 
 
-def _among(value: tuple[str, ...], held: tuple[str, ...]) -> bool:
+def is_among(value: tuple[str, ...], held: tuple[str, ...]) -> bool:
+    """Whether a list of classes or providers names nothing that is not in the other one."""
     return {name.lower() for name in value} <= {name.lower() for name in held}
 
 
@@ -37,12 +39,17 @@ def _as_high(value: str, held: str) -> bool:
 _IS_AS_STRICT: Mapping[str, Callable[[Any, Any], bool]] = {
     f"{SECTION}.enabled": _at_least,
     f"{SECTION}.default_classification": _as_high,
-    f"{SECTION}.local_providers": _among,
-    _DEFAULT_ALLOWED: _among,
+    LOCAL_PROVIDERS: is_among,
+    DEFAULT_ALLOWED: is_among,
     f"{SECTION}.redact_secrets": _at_least,
 }
 PROJECT_RAISES = frozenset(_IS_AS_STRICT)
 """Settings that a project may make stricter."""
+
+
+def is_of_privacy(key: str) -> bool:
+    """Whether a setting belongs to the section, by its dotted key."""
+    return key.startswith(f"{SECTION}.")
 
 
 def is_as_strict(key: str, value: Any, held: Any) -> bool:
@@ -58,9 +65,9 @@ def refuse_provider_to_project(
     if of_user is not None:
         held: tuple[str, ...] = tuple(of_user.value.get(ALLOWED, ()))
     else:
-        default = below.get(_DEFAULT_ALLOWED)
-        held = catalog()[_DEFAULT_ALLOWED].default if default is None else default.value
-    if _among(value, held):
+        default = below.get(DEFAULT_ALLOWED)
+        held = catalog()[DEFAULT_ALLOWED].default if default is None else default.value
+    if is_among(value, held):
         return None
     return (
         f"A project file may only take classes from {REMOTE_PROVIDERS}.{name}, which has {', '.join(held) or 'none'}.",

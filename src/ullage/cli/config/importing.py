@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ullage.cli.config.ds4_samples import Samples, import_samples, is_database, sample_lines
-from ullage.cli.config.taken import NOTHING, Taken, Written, toml_text, write_into
+from ullage.cli.config.taken import NOTHING, Taken, Written, toml_text, without_privacy, write_into
 from ullage.cli.output import print_json
 from ullage.cli.records import now_ms
 from ullage.core.terminal import safe
-from ullage.settings import environment, load_settings
+from ullage.settings import catalog, environment, load_settings
 from ullage.settings.ds4 import DATABASE, METHOD, Ds4File, agent_folder, find_ds4_files, is_ds4, read_ds4
+from ullage.settings.ds4_privacy import refuse_privacy
 from ullage.settings.inspector import KEYS, InspectorFile, find_inspector_files, merge_inspector_files, read_inspector
 from ullage.settings.json_file import JsonFile, read_json
+from ullage.settings.privacy import LOCAL_PROVIDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ullage.core.privacy import RemoteProvider
     from ullage.core.profiles.overrides import ModelOverride
     from ullage.settings import Loaded
 
@@ -52,11 +55,13 @@ def command(context: click.Context, files: tuple[Path, ...], write: bool, dry_ru
         raise click.UsageError("--write and --dry-run exclude each other.")
     loaded = load_settings()
     found = read_all([file.absolute() for file in files] or default_files(loaded), loaded, dry_run=dry_run)
-    taken = together(found)
+    refusal = refuse_policy(found)
+    taken = together(found) if refusal is None else without_privacy(together(found))
     readable = any(isinstance(one, InspectorFile | Ds4File) for one in found)
     written = write_into(loaded.paths.user_file, taken) if write and readable else None
     notes = [
         *notes_of(found, asked=bool(files)),
+        *([] if refusal is None else [f"nothing of DS4's privacy is taken over: {refusal}; set [privacy] yourself"]),
         *strangers(taken, found),
         *unheeded(taken, found, loaded),
         *([] if files else hints(found, loaded)),
@@ -92,22 +97,29 @@ def read_all(paths: Iterable[Path], loaded: Loaded, *, dry_run: bool) -> list[Fo
 
 
 def together(found: Iterable[Found]) -> Taken:
-    """What all files say. Of DS4 a later entry for the same models replaces an earlier one as a whole.
+    """What all files say. Of DS4 a later entry for the same models or provider replaces an earlier one as a whole.
 
     Whoever has settings of DS4 goes on to learn as it does.
     """
     values: dict[str, Any] = {}
     overrides: dict[str, ModelOverride] = {}
+    remote_providers: dict[str, RemoteProvider] = {}
     inspector: list[InspectorFile] = []
     for one in found:
         if isinstance(one, Ds4File):
             values |= one.values
             overrides |= one.overrides
+            remote_providers |= one.remote_providers
         elif isinstance(one, InspectorFile):
             inspector.append(one)
     if values or overrides:
         values |= dict([METHOD])
-    return Taken(values=values, overrides=overrides, heuristics=merge_inspector_files(inspector))
+    return Taken(
+        values=values,
+        overrides=overrides,
+        remote_providers=remote_providers,
+        heuristics=merge_inspector_files(inspector),
+    )
 
 
 def notes_of(found: list[Found], *, asked: bool) -> list[str]:
@@ -117,16 +129,30 @@ def notes_of(found: list[Found], *, asked: bool) -> list[str]:
     return [*notes, *(f"{one.path} {one.skipped}" for one in unread if asked or not one.missing)]
 
 
+def refuse_policy(found: Iterable[Found]) -> str | None:
+    """Why nothing is taken over of what DS4's files say of privacy."""
+    files = [one for one in found if isinstance(one, Ds4File)]
+    return refuse_privacy(files, known_providers() if any(one.remote_providers for one in files) else frozenset())
+
+
 def strangers(taken: Taken, found: Iterable[Found]) -> Iterator[str]:
     """Providers under whose names nothing is found here: Pi calls its providers as the user does, the gateway by their host."""
     named = {key.partition("/")[0] for key in taken.overrides if key != "*"}
     named |= {target.provider for one in found if isinstance(one, Samples) for target in one.targets}
-    if not named:
-        return
+    named |= {name for name in taken.values.get(LOCAL_PROVIDERS, ()) if not _names_server(name)}
+    for provider in sorted(named - known_providers()) if named else ():
+        yield f"no provider is called {provider} here; a server of your own goes by host and port, as 127.0.0.1:11434"
+
+
+def _names_server(name: str) -> bool:
+    """Whether a local provider is one that privacy knows by this name, or by a host."""
+    return name in catalog()[LOCAL_PROVIDERS].default or bool({".", ":"} & set(name))
+
+
+def known_providers() -> frozenset[str]:
     from ullage.upstream.client import KNOWN_PROVIDERS  # the client of HTTP behind it costs start-up time
 
-    for provider in sorted(named - KNOWN_PROVIDERS):
-        yield f"no provider is called {provider} here; a server of your own goes by host and port, as 127.0.0.1:11434"
+    return KNOWN_PROVIDERS
 
 
 def unheeded(taken: Taken, found: Iterable[Found], loaded: Loaded) -> Iterator[str]:
@@ -165,6 +191,7 @@ def report(found: list[Found], taken: Taken, written: Written | None, notes: lis
         "accounting": taken.heuristics,
         "values": taken.values,
         "overrides": taken.overrides,
+        "remote_providers": taken.remote_providers,
         "toml": toml_text(taken),
         "samples": [one for one in found if isinstance(one, Samples)],
         "notes": notes,

@@ -11,9 +11,11 @@ from msgspec import Struct
 from ullage.cli.config.toml_text import field_lines, insert_lines, members, toml_key, toml_value
 from ullage.cli.setup.files import back_up, write_file
 from ullage.core.errors import InputError
+from ullage.core.privacy import PrivacySettings, RemoteProvider
 from ullage.core.profiles.heuristics import NO_HEURISTICS, Defaults, Heuristics
 from ullage.core.profiles.overrides import ModelOverride
 from ullage.settings import ORDERS, AccountingSettings, ModelSettings, Settings, catalog, load_file
+from ullage.settings.privacy import REMOTE_PROVIDERS, is_of_privacy
 from ullage.settings.toml_file import TomlError, check_toml
 
 if TYPE_CHECKING:
@@ -29,11 +31,13 @@ DS4_HEADING = "# Taken over from the DS4 context engine.\n"
 
 
 class Taken(Struct, frozen=True, kw_only=True):
-    """Settings as they were found: `values` by dotted key and `overrides` of models from DS4, `heuristics` from the inspector."""
+    """Settings as they were found: `values` by dotted key, `overrides` of models and `remote_providers` of privacy from DS4,
+    `heuristics` from the inspector."""
 
     heuristics: Heuristics = NO_HEURISTICS
     values: dict[str, Any] = {}
     overrides: dict[str, ModelOverride] = {}
+    remote_providers: dict[str, RemoteProvider] = {}
 
 
 NOTHING = Taken()
@@ -50,6 +54,12 @@ class Written(Struct, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()
 
 
+def without_privacy(taken: Taken) -> Taken:
+    """The same without anything of the section `privacy`."""
+    values = {key: value for key, value in taken.values.items() if not is_of_privacy(key)}
+    return msgspec.structs.replace(taken, values=values, remote_providers={})
+
+
 def toml_text(taken: Taken) -> str:
     """The settings as they stand in a file of their own."""
     return "\n".join(_texts(taken, _sections(taken.values)))
@@ -60,6 +70,8 @@ def write_into(file: Path, taken: Taken) -> Written:
     own = _own(file)
     kept = tuple(_known(taken, own))
     fresh, left_out = _in_order(_without_known(taken, own), own.settings)
+    if _has_privacy(own) and (narrowed := without_privacy(fresh)) != fresh:
+        fresh, left_out = narrowed, (*left_out, "[privacy], of which you have set something: set the rest yourself")
     if fresh == NOTHING:
         return Written(file=str(file), changed=False, kept=kept, left_out=left_out)
     old = file.read_text(encoding="utf-8-sig") if file.exists() else ""
@@ -87,7 +99,10 @@ def _sections(values: Mapping[str, Any]) -> dict[str, list[str]]:
 
 def _texts(taken: Taken, sections: Mapping[str, list[str]]) -> Iterator[str]:
     """The text of what is from each program, where there is any."""
-    ds4 = Settings(models=ModelSettings(overrides=taken.overrides))
+    ds4 = Settings(
+        models=ModelSettings(overrides=taken.overrides),
+        privacy=PrivacySettings(remote_providers=taken.remote_providers),
+    )
     blocks = [_block(f"[{section}]", lines) if section else "\n".join(lines) for section, lines in sections.items()]
     blocks += [_block(header, field_lines(entry)) for _, header, entry in members(ds4)]
     if blocks:
@@ -132,6 +147,11 @@ def _known(taken: Taken, own: Loaded) -> Iterator[str]:
     yield from (
         f"[models.overrides.{toml_key(key)}]" for key in taken.overrides if key in own.settings.models.overrides
     )
+    yield from (
+        f"[{REMOTE_PROVIDERS}.{toml_key(name)}]"
+        for name in taken.remote_providers
+        if name in own.settings.privacy.remote_providers
+    )
     there = own.settings.accounting
     if there.defaults != Defaults() and taken.heuristics.defaults != Defaults():
         yield "[accounting.defaults]"
@@ -147,6 +167,11 @@ def _without_known(taken: Taken, own: Loaded) -> Taken:
     return Taken(
         values={key: value for key, value in taken.values.items() if not _is_set(key, own)},
         overrides={key: one for key, one in taken.overrides.items() if key not in own.settings.models.overrides},
+        remote_providers={
+            name: one
+            for name, one in taken.remote_providers.items()
+            if name not in own.settings.privacy.remote_providers
+        },
         heuristics=Heuristics(
             profiles={name: one for name, one in found.profiles.items() if name not in there.profiles},
             tool_shapes={name: one for name, one in found.tool_shapes.items() if name not in there.tool_shapes},
@@ -158,6 +183,12 @@ def _without_known(taken: Taken, own: Loaded) -> Taken:
 
 def _is_set(key: str, own: Loaded) -> bool:
     return own.sources[key].kind != "default"
+
+
+def _has_privacy(own: Loaded) -> bool:
+    """Whether the user's file says anything of privacy, good or not: what is added could let more through than was meant."""
+    said = [key for key in own.sources if _is_set(key, own)] + [problem.key or "" for problem in own.problems]
+    return any(map(is_of_privacy, said))
 
 
 def _in_order(fresh: Taken, settings: Settings) -> tuple[Taken, tuple[str, ...]]:
