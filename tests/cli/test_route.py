@@ -133,12 +133,13 @@ def test_every_line_of_a_batch_has_its_answer(capsys: Screen, models: str, tmp_p
         json.dumps({"id": 7}),
         json.dumps({"id": 8, "prompt": DEBUG, "context_tokens": -1}),
         "no json",
+        '{"id": 9, "prompt": "x", "current": ' + "[" * 3_000 + "]" * 3_000 + "}",
     ]
     batch.write_text("".join(f"{line}\n" for line in lines))
     status, out, err = call(capsys, "--batch", str(batch), "--models", models)
     answers = [json.loads(line) for line in out.splitlines()]
     assert (status, err) == (0, "")
-    assert [answer["id"] for answer in answers] == [1, "b", 3, 4, 5, 6, 7, 8, None]
+    assert [answer["id"] for answer in answers] == [1, "b", 3, 4, 5, 6, 7, 8, None, None]
     assert [answer["target"].rpartition("-")[2] for answer in answers[:3]] == ["sonnet", "haiku", "sonnet"]
     assert answers[3]["target"] != "anthropic/claude-haiku"
     assert answers[0]["confidence"] < 1

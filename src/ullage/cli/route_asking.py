@@ -93,6 +93,8 @@ def answer_line(line: bytes, router: Router, default: Ask) -> bytes:
         return msgspec.json.encode({"id": row.get("id"), **router.report(route)})
     except UllageError as error:
         return msgspec.json.encode({"id": row.get("id"), "error": error.message})
+    except Exception as error:  # noqa: BLE001 - one odd line must not end a batch of thousands
+        return msgspec.json.encode({"id": None, "error": f"{type(error).__name__}: {error}"})
 
 
 def _read(line: bytes) -> dict[str, Any]:

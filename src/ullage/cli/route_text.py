@@ -26,7 +26,7 @@ def tell_route(route: Route, *, explain: bool) -> Iterator[str]:
         yield from _tell_stop(route)
     else:
         yield f"Route: {safe(route.target)}, thinking {route.thinking}, by the policy {route.policy}"
-        yield from _tell_doubt(route.selection)
+        yield from _tell_doubt(route.selection, "of cost" if route.policy == "cost" else "of score")
         yield f"Why: {safe(', '.join(route.reasons))}"
         yield from _tell_switch(route.selection)
     if route.rule is not None:
@@ -56,13 +56,13 @@ def _tell_stop(route: Route) -> Iterator[str]:
             yield f"hint: {safe(stop.hint)}"
 
 
-def _tell_doubt(selection: Selection) -> Iterator[str]:
+def _tell_doubt(selection: Selection, unit: str) -> Iterator[str]:
     if selection.rival is None or selection.margin is None or selection.interval is None:
         yield "Sure: no other could have been chosen"
         return
     low, high = selection.interval
     yield (
-        f"Sure: {selection.confidence:.0%}; {safe(selection.rival)} lacks {selection.margin:.4f} "
+        f"Sure: {selection.confidence:.0%}; {safe(selection.rival)} lacks {selection.margin:.4f} {unit} "
         f"(95 %: {low:.4f} to {high:.4f})"
     )
 

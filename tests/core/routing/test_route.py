@@ -182,6 +182,31 @@ def test_a_step_up_or_down_is_for_one_prompt_on_any_turn_and_told() -> None:
     assert top.warnings == ("@again-stronger: there is no target stronger than frontier",)
 
 
+def test_a_step_goes_from_the_current_target_even_where_that_may_not_take_the_prompt() -> None:
+    blind = model("anthropic/claude-sonnet", 3, 15, inputs=("text",))
+    up = resolve_route((MODELS[0], blind, MODELS[2]), "@again-stronger Look.", images=1, current=SONNET)
+    assert (up.target, codes(up)) == (OPUS, {SONNET: "no-vision", HAIKU: "rule-excluded"})
+
+
+def test_a_current_target_that_there_is_not_is_told() -> None:
+    route = resolve_route(MODELS, DEBUG, current="anthropic/claude-sonet")
+    assert route.warnings == (f"anthropic/claude-sonet is current and unknown; did you mean {SONNET}?",)
+
+
+def test_a_cold_cache_and_the_rule_stand_among_the_reasons() -> None:
+    config = rules([{"name": "best of all", "then": {"policy": "best"}}])
+    route = resolve_route(MODELS, DEBUG, session=RouteSession(current=OPUS, cold=True, first_turn=False), config=config)
+    assert route.reasons[-2:] == ("best of all", "cache cold")
+
+
+def test_the_described_system_can_be_had_as_a_whole() -> None:
+    config = RouteConfig(analyzer="v1", cache_model="v1")
+    route = resolve_route(MODELS, "Summarize this paragraph in three bullets.", config=config)
+    assert route.task.complexity == pytest.approx(0.1105)
+    quality = {one.target: one.terms.quality for one in route.ranked}
+    assert quality == pytest.approx({OPUS: 1.0, SONNET: 0.986077, HAIKU: 0.957457}, abs=1e-6)
+
+
 def test_a_pin_later_on_stays_in_the_text() -> None:
     route = resolve_route(MODELS, "@low " + DEBUG, current=SONNET)
     assert route.prompt == "@low " + DEBUG

@@ -32,11 +32,11 @@ from .prefix import Prefix, parse_prefix
 from .pricing import NO_OVERRIDES as NO_PRICES
 from .pricing import PriceOverride
 from .reasons import tell_reasons
-from .rules import Facts, Rule, Rules, Trigger, Verdict, find_rule, prefers, unwanted
+from .rules import Action, Facts, Rule, Rules, Trigger, Verdict, find_rule, prefers, unwanted
 from .scoring import NO_SIGNALS, RouteScore, Signals, Situation, score
 from .selection import Guards, Selection, Weighing, select
 from .suggesting import suggest
-from .task import Evidence, TaskProfile, analyze_task
+from .task import Analyzer, Evidence, TaskProfile, analyze_task
 from .thinking import Level, choose_level, fit_level
 from .weights import Policy, read_policy
 
@@ -49,6 +49,7 @@ _SPENT = ("blocked", "cooldown")
 _RANKS: dict[str, int] = {tier: tier_rank(tier) for tier in TIERS}
 _TIER_BY_RANK = {rank: tier for tier, rank in _RANKS.items()}
 _NO_EVIDENCE = Evidence()
+_NO_ACTION = Action()
 
 
 class RouteConfig(Struct, frozen=True, kw_only=True):
@@ -66,6 +67,7 @@ class RouteConfig(Struct, frozen=True, kw_only=True):
     cost: CostPolicy = CostPolicy()
     guards: Guards = Guards()
     cache_model: CacheModel = "horizon"
+    analyzer: Analyzer = "v2"
     thinking: Level | None = None
     host_thinking: Level | None = None
     benchmark: BenchmarkSource | None = None
@@ -187,60 +189,29 @@ def resolve_route(
         images=images,
         previous=session.previous,
         evidence=session.evidence,
+        analyzer=config.analyzer,
     )
     pin = _find_pin(session, prefix)
-    limits = Limits(
-        needs=Needs(
-            context_tokens=max(context_tokens, task.required_context_tokens),
-            output_tokens=task.required_output_tokens,
-            images=task.requires_vision,
-            minimum_tier=task.minimum_tier,
-            pinned_tier=prefix.minimum_tier,
-        ),
-        constraints=config.constraints,
-        scope=config.scope,
-        pin=pin,
-        open_circuits=session.circuits,
-        pool=pool,
-    )
-    eligible = find_eligible(known, limits)
-    pinned = pin is not None or prefix.pinned
-    facts = Facts(prompt=text, context=context_tokens, images=images > 0, trigger=session.trigger)
-    rule, verdicts = (None, ()) if pinned else find_rule(config.rules, task, facts)
-    pitch = _narrow(eligible, rule, prefix, session)
-    action = pitch.rule.then if pitch.rule is not None else None
-    situation = Situation(
-        context=context_tokens,
-        current=session.current,
-        cold=session.cold,
-        warm=session.warm,
-        habits=session.habits,
-        signals=session.signals,
-        preferences=session.preferences,
-        preferred=frozenset(one.target for one in pitch.candidates if action and prefers(action, one.target)),
-        pool=pool,
-        pool_model=config.pool_model,
-        attempts=session.attempts,
-        cache_model=config.cache_model,
-    )
+    eligible = find_eligible(known, _limits(task, context_tokens, prefix, pin, pool, session, config))
+    rule: Rule | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    if pin is None and not prefix.pinned:
+        facts = Facts(prompt=text, context=context_tokens, images=images > 0, trigger=session.trigger)
+        rule, verdicts = find_rule(config.rules, task, facts)
+    pitch = _narrow(eligible, rule, prefix, session, known)
+    action = pitch.rule.then if pitch.rule is not None else _NO_ACTION
     weighing = Weighing(
         task=task,
-        policy=(action and action.policy) or wanted,
-        situation=situation,
+        policy=action.policy or wanted,
+        situation=_situate(context_tokens, pitch, action, pool, session, config),
         cost=config.cost,
         guards=replace(config.guards, downgrades=True) if pitch.steps_down else config.guards,
     )
-    demanded = choose_level(
-        task, fixed=config.thinking, host=config.host_thinking, ruled=action.thinking if action else None
-    )
-    selection = (
-        select(score(pitch.candidates, task, weighing.policy, situation), weighing) if pitch.candidates else None
-    )
-    target = selection.chosen.target if selection is not None else None
-    return Route(
-        target=target,
-        thinking=_fit(demanded, selection.chosen.candidate.model) if selection is not None else "off",
-        demanded_thinking=demanded,
+    level = choose_level(task, fixed=config.thinking, host=config.host_thinking, ruled=action.thinking)
+    route = Route(
+        target=None,
+        thinking="off",
+        demanded_thinking=level,
         policy=weighing.policy,
         task=task,
         prompt=text,
@@ -248,10 +219,74 @@ def resolve_route(
         excluded=pitch.excluded,
         rule=pitch.rule.name if pitch.rule is not None else None,
         verdicts=verdicts,
-        warnings=(*pitch.warnings, *_warn_of_target(target, pin, known, session)),
-        reasons=tell_reasons(selection, weighing) if selection is not None else (),
-        selection=selection,
+        warnings=(*pitch.warnings, *_warn_of_names(pin, known, session)),
         stop=eligible.stop,
+    )
+    return _decide(route, pitch, weighing, session) if pitch.candidates else route
+
+
+def _decide(route: Route, pitch: _Pitch, weighing: Weighing, session: RouteSession) -> Route:
+    """The route with its target."""
+    selection = select(score(pitch.candidates, weighing.task, weighing.policy, weighing.situation), weighing)
+    chosen = selection.chosen
+    quota = session.signals.get(chosen.target, NO_SIGNALS).quota
+    added = [route.rule] if route.rule is not None else []
+    added += ["cache cold"] if session.cold and session.current is not None else []
+    return replace(
+        route,
+        target=chosen.target,
+        thinking=_fit(route.demanded_thinking, chosen.candidate.model),
+        warnings=(*route.warnings, f"{chosen.target}: quota {quota}") if quota in _SPENT else route.warnings,
+        reasons=(*tell_reasons(selection, weighing), *added),
+        selection=selection,
+    )
+
+
+def _limits(
+    task: TaskProfile,
+    context: int,
+    prefix: Prefix,
+    pin: Pin | None,
+    pool: Pool | None,
+    session: RouteSession,
+    config: RouteConfig,
+) -> Limits:
+    needs = Needs(
+        context_tokens=max(context, task.required_context_tokens),
+        output_tokens=task.required_output_tokens,
+        images=task.requires_vision,
+        minimum_tier=task.minimum_tier,
+        pinned_tier=prefix.minimum_tier,
+    )
+    return Limits(
+        needs=needs,
+        constraints=config.constraints,
+        scope=config.scope,
+        pin=pin,
+        open_circuits=session.circuits,
+        pool=pool,
+    )
+
+
+def _situate(
+    context: int, pitch: _Pitch, action: Action, pool: Pool | None, session: RouteSession, config: RouteConfig
+) -> Situation:
+    preferred = (
+        frozenset(one.target for one in pitch.candidates if prefers(action, one.target)) if action.prefer else ()
+    )
+    return Situation(
+        context=context,
+        current=session.current,
+        cold=session.cold,
+        warm=session.warm,
+        habits=session.habits,
+        signals=session.signals,
+        preferences=session.preferences,
+        preferred=frozenset(preferred),
+        pool=pool,
+        pool_model=config.pool_model,
+        attempts=session.attempts,
+        cache_model=config.cache_model,
     )
 
 
@@ -265,7 +300,9 @@ class _Pitch(Struct, frozen=True, kw_only=True):
     steps_down: bool
 
 
-def _narrow(eligible: Eligible, rule: Rule | None, prefix: Prefix, session: RouteSession) -> _Pitch:
+def _narrow(
+    eligible: Eligible, rule: Rule | None, prefix: Prefix, session: RouteSession, known: Sequence[Candidate]
+) -> _Pitch:
     """The soft filters, stages 8 to 10: what failed, the rule, a step up or down that the prompt asks for, quotas."""
     candidates, excluded = eligible.candidates, list(eligible.excluded)
     warnings = list(eligible.warnings)
@@ -281,7 +318,7 @@ def _narrow(eligible: Eligible, rule: Rule | None, prefix: Prefix, session: Rout
             excluded += dropped
     steps_down = False
     if prefix.bump:
-        candidates, dropped, told = _step(candidates, prefix.bump, session.current)
+        candidates, dropped, told = _step(candidates, prefix.bump, _rank_of(session.current, known))
         excluded += dropped
         warnings.append(told)
         steps_down = prefix.bump < 0
@@ -309,11 +346,10 @@ def _reasons_of(rule: Rule, candidates: Sequence[Candidate]) -> dict[str, str]:
 
 
 def _step(
-    candidates: tuple[Candidate, ...], bump: int, current: str | None
+    candidates: tuple[Candidate, ...], bump: int, rank: int
 ) -> tuple[tuple[Candidate, ...], tuple[Excluded, ...], str]:
     """Those of a higher or a lower tier than the current target's, and what is said of it (section 33, item 11)."""
     asked = "stronger" if bump > 0 else "cheaper"
-    rank = next((tier_rank(one.capability.overall) for one in candidates if one.target == current), None)
     if not rank:
         return candidates, (), f"@again-{asked}: the tier of the current target is not known, so nothing is changed"
     reasons = {
@@ -325,6 +361,11 @@ def _step(
     if len(reasons) == len(candidates):
         return left, dropped, f"@again-{asked}: there is no target {asked} than {_TIER_BY_RANK[rank]}"
     return left, dropped, f"@again-{asked}: for this prompt only, {asked} than {_TIER_BY_RANK[rank]}"
+
+
+def _rank_of(target: str | None, known: Sequence[Candidate]) -> int:
+    """The rank of a target's tier; 0 where it is not known."""
+    return next((tier_rank(one.capability.overall) for one in known if one.target == target), 0)
 
 
 def _steps(rank: int, current: int, bump: int) -> bool:
@@ -351,17 +392,15 @@ def _active_pool(config: RouteConfig) -> Pool | None:
     return config.pools[config.pool]
 
 
-def _warn_of_target(
-    target: str | None, pin: Pin | None, known: Sequence[Candidate], session: RouteSession
-) -> tuple[str, ...]:
-    """What is to be said of a target that was named or that has a spent quota."""
-    if target is not None:
-        quota = session.signals.get(target, NO_SIGNALS).quota
-        return (f"{target}: quota {quota}",) if quota in _SPENT else ()
-    if pin is None or any(one.target == pin.target for one in known):
-        return ()
-    meant = suggest(pin.target, [one.target for one in known])
-    return (f"{pin.target} is pinned and unknown{f'; did you mean {meant}?' if meant else ''}",)
+def _warn_of_names(pin: Pin | None, known: Sequence[Candidate], session: RouteSession) -> tuple[str, ...]:
+    """What is to be said of targets that are named and that there are not."""
+    named = {"current": session.current, "pinned": pin.target if pin is not None else None}
+    targets = [one.target for one in known]
+    return tuple(
+        f"{name} is {what} and unknown{f'; did you mean {meant}?' if (meant := suggest(name, targets)) else ''}"
+        for what, name in named.items()
+        if name is not None and name not in targets
+    )
 
 
 def _fit(level: Level, model: ModelRecord) -> Level:

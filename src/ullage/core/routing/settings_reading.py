@@ -204,5 +204,6 @@ _READERS: Mapping[str, Callable[[Any, list[str]], dict[str, Any]]] = {
     "pricing": _pricing,
     "capabilitySource": _one("capabilitySource", "benchmark", make_word_reader(tuple(_SCORES))),
     "benchmarkOverrides": _benchmarks,
+    "analyzer": _one("analyzer", "analyzer", make_word_reader(("v1", "v2"))),
     "cacheModel": _one("cacheModel", "cache_model", make_word_reader(("horizon", "v1"))),
 }
