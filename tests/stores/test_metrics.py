@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from ullage.core.errors import CallError
+from ullage.core.profiles.cache_rules import UNKNOWN_CACHE, find_cache_rule
 from ullage.core.profiles.facts import Prices, PriceTier
 from ullage.stores import MemoryStore
 from ullage.stores.metrics import Tally, cost_nano_usd, parse_since, report_metrics
@@ -176,22 +177,32 @@ def test_cost_is_that_of_calls_with_prices_and_the_others_are_counted(records: R
     ],
 )
 def test_a_call_costs_what_its_parts_cost(used: dict[str, Any], prices: Prices | None, nano: int | None) -> None:
-    assert cost_nano_usd(used, prices) == nano
+    assert cost_nano_usd(used, prices, UNKNOWN_CACHE) == nano
+
+
+def test_what_a_price_list_lacks_is_what_the_provider_usually_charges() -> None:
+    """The same prices as those of a miss, and those by which plans choose."""
+    claude = find_cache_rule("anthropic", "claude-opus-4-5")
+    assert cost_nano_usd(usage(0, 1_000_000), Prices(input=3.0), claude) == 300_000_000
+    assert cost_nano_usd(usage(0, 0, 1_000_000), Prices(input=3.0), claude) == 3_750_000_000
 
 
 def test_writing_for_an_hour_has_its_own_price() -> None:
     used = {**usage(0, 0, 1_000_000), "cache_write_1h": 400_000, "cache_write_5m": 600_000}
-    assert cost_nano_usd(used, Prices(input=3.0, cache_write=3.75, cache_write_1h=6.0)) == 2_250_000_000 + 2_400_000_000
-    assert cost_nano_usd(used, Prices(input=3.0, cache_write=3.75)) == 3_750_000_000
+    assert (
+        cost_nano_usd(used, Prices(input=3.0, cache_write=3.75, cache_write_1h=6.0), UNKNOWN_CACHE)
+        == 2_250_000_000 + 2_400_000_000
+    )
+    assert cost_nano_usd(used, Prices(input=3.0, cache_write=3.75), UNKNOWN_CACHE) == 3_750_000_000
 
 
 def test_the_prices_of_a_tier_hold_for_the_whole_request() -> None:
     prices = Prices(
         input=1.0, output=10.0, tiers=(PriceTier(above=200_000, input=2.0), PriceTier(above=500_000, input=3.0))
     )
-    assert cost_nano_usd(usage(200_000), prices) == 200_000_000
-    assert cost_nano_usd(usage(200_001), prices) == 400_002_000
-    assert cost_nano_usd(usage(100_000, 500_000, output=1), prices) == 1_800_010_000
+    assert cost_nano_usd(usage(200_000), prices, UNKNOWN_CACHE) == 200_000_000
+    assert cost_nano_usd(usage(200_001), prices, UNKNOWN_CACHE) == 400_002_000
+    assert cost_nano_usd(usage(100_000, 500_000, output=1), prices, UNKNOWN_CACHE) == 1_800_010_000
 
 
 @pytest.mark.parametrize(

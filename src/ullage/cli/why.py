@@ -97,11 +97,12 @@ def _money(call: CallRecord) -> Iterator[str]:
     from msgspec import convert
 
     from ullage.core.profiles import Prices
+    from ullage.core.profiles.cache_rules import find_cache_rule
     from ullage.stores.metrics import cost_nano_usd
 
     prices = (call.awareness or {}).get("profile", {}).get("prices")
     known = convert(prices, Prices) if prices else None
-    cost = cost_nano_usd(call.usage or {}, known)
+    cost = cost_nano_usd(call.usage or {}, known, find_cache_rule(call.provider, call.model))
     if cost is not None:
         yield f"It cost ${cost / 1e9:.4f}."
     spared = _spared_tokens(call.plan or {})

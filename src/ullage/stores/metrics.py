@@ -15,13 +15,16 @@ import msgspec
 
 from ullage.core.calibration import round_ratio
 from ullage.core.errors import CallError
+from ullage.core.profiles.cache_rules import find_cache_rule
 from ullage.core.profiles.facts import Prices
-from ullage.core.profiles.pricing import prices_at
+from ullage.core.profiles.pricing import fill_prices, prices_at
 
 from .report import iso_time, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from ullage.core.profiles.cache_rules import CacheRule
 
     from .base import CallRecord, Reader
 
@@ -154,7 +157,7 @@ class Tally:
     def _add_usage(self, call: CallRecord, usage: dict[str, Any]) -> None:
         for part in (*_INPUTS, "output"):
             self._tokens[part] += usage.get(part) or 0
-        cost = cost_nano_usd(usage, _prices(call))
+        cost = cost_nano_usd(usage, _prices(call), find_cache_rule(call.provider, call.model))
         if cost is None:
             self._unpriced += 1
         else:
@@ -171,23 +174,21 @@ class Tally:
             sums["tokens"] += miss["missed_tokens"]
 
 
-def cost_nano_usd(usage: dict[str, Any], prices: Prices | None) -> int | None:
+def cost_nano_usd(usage: dict[str, Any], prices: Prices | None, rule: CacheRule) -> int | None:
     """What a call cost by its usage, in billionths of a dollar; `None` where a price is not known that it needs.
 
-    Tokens read from or written to a cache cost as fresh ones where the list has no price of their own (routing specification,
-    section 12.1). A tier's prices hold for the whole request.
+    Tokens read from or written to a cache cost what `fill_prices` makes of a list that has no price of their own; `rule` is how
+    the provider caches. A tier's prices hold for the whole request.
     """
     if prices is None:
         return None
-    prompt = sum(usage.get(part) or 0 for part in _INPUTS)
-    prices = prices_at(prices, prompt)
+    prices = fill_prices(prices_at(prices, sum(usage.get(part) or 0 for part in _INPUTS)), rule)
     long = usage.get("cache_write_1h") or 0
-    written = prices.cache_write if prices.cache_write is not None else prices.input
     charged = (
         (usage.get("input_fresh") or 0, prices.input),
-        (usage.get("cache_read") or 0, prices.cache_read if prices.cache_read is not None else prices.input),
-        (max(0, (usage.get("cache_write") or 0) - long), written),
-        (long, prices.cache_write_1h if prices.cache_write_1h is not None else written),
+        (usage.get("cache_read") or 0, prices.cache_read),
+        (max(0, (usage.get("cache_write") or 0) - long), prices.cache_write),
+        (long, prices.cache_write_1h),
         (usage.get("output") or 0, prices.output),
     )
     micro_usd = 0.0

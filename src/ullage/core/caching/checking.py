@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from ullage.core.profiles.pricing import fill_prices, unread_price
+
 from .chains import Place
 from .expecting import Cause
 from .footprints import is_read
@@ -99,14 +101,12 @@ def miss_cost_usd(miss: Miss, rule: CacheRule, prices: Prices | None, *, long: b
     """What the missed tokens cost above what reading them would have; `None` where the prices are not known.
 
     They are paid as fresh ones, or as written ones where the provider charges for writing. A price that the list does not have
-    is taken as its part of the input price.
+    is its usual part of the input price.
     """
-    if prices is None or prices.input is None:
+    if prices is None:
         return None
-    read = prices.cache_read if prices.cache_read is not None else prices.input * (rule.read_ratio or 1.0)
-    paid = prices.input
-    if rule.write_ratio != 1.0:
-        ratio = rule.long_write_ratio if long and rule.long_write_ratio is not None else rule.write_ratio
-        listed = prices.cache_write_1h if long else prices.cache_write
-        paid = listed if listed is not None else prices.input * ratio
+    filled = fill_prices(prices, rule)
+    paid, read = unread_price(filled, rule, long=long), filled.cache_read
+    if paid is None or read is None:
+        return None
     return round(miss.missed_tokens * (paid - read) / _MILLION, 9)

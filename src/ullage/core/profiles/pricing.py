@@ -12,6 +12,7 @@ from .facts import Prices, PriceTier
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from .cache_rules import CacheRule
     from .facts import Layer
 
 PARTS = ("input", "output", "cache_read", "cache_write", "cache_write_1h")
@@ -42,6 +43,41 @@ def prices_at(prices: Prices, prompt_tokens: int) -> Prices:
         if prompt_tokens > tier.above:
             told |= {part: price for part in PARTS if (price := getattr(tier, part)) is not None}
     return replace(prices, tiers=(), **told) if prices.tiers else prices
+
+
+def fill_prices(prices: Prices, rule: CacheRule, *, unknown_read_ratio: float = 1.0) -> Prices:
+    """The same with the prices of caching that the list lacks: their usual part of the input price, as `rule` has it.
+
+    Where neither says what reading costs, it is `unknown_read_ratio` of the input price; by default a token costs as much as a
+    fresh one, since nobody says that it is cheaper (routing specification, section 12.1). Without an input price there is nothing
+    to take a part of.
+    """
+    read_ratio = unknown_read_ratio if rule.read_ratio is None else rule.read_ratio
+    write = _or_part(prices.cache_write, prices.input, rule.write_ratio)
+    long = prices.cache_write_1h
+    if rule.long_write_ratio is not None:
+        long = _or_part(long, prices.input, rule.long_write_ratio)
+    return replace(
+        prices,
+        cache_read=_or_part(prices.cache_read, prices.input, read_ratio),
+        cache_write=write,
+        cache_write_1h=write if long is None else long,
+    )
+
+
+def unread_price(filled: Prices, rule: CacheRule, *, long: bool) -> float | None:
+    """What a token costs that could have been read from the cache and was not, and is held from then on.
+
+    It is a written one where the provider charges for writing, for the `long` time if that was asked for; else it costs what any
+    other does.
+    """
+    if rule.write_ratio == 1.0:
+        return filled.input
+    return filled.cache_write_1h if long else filled.cache_write
+
+
+def _or_part(listed: float | None, unit: float | None, ratio: float) -> float | None:
+    return unit * ratio if listed is None and unit is not None else listed
 
 
 def _first(part: str, stated: Sequence[Layer]) -> Found:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ullage.core.profiles.facts import Prices
+from ullage.core.profiles.pricing import fill_prices, unread_price
+
 if TYPE_CHECKING:
     from ullage.core.profiles.cache_rules import CacheRule
-    from ullage.core.profiles.facts import Prices
 
 CAREFUL_READ_RATIO = 0.5
 """A cached token's price as a part of the input price where nobody says it: the dearest of any provider in `cache_rules`, so that
@@ -34,27 +36,14 @@ def call_prices(prices: Prices | None, rule: CacheRule, *, long: bool = False) -
 
     `long` says that the request asks for the longer time to live, which costs more to write.
     """
-    listed = prices.input if prices is not None else None
-    known = bool(listed)
-    unit = listed or 1.0
-    read, output = (prices.cache_read, prices.output) if prices is not None and known else (None, None)
-    if read is None:
-        read = unit * (CAREFUL_READ_RATIO if rule.read_ratio is None else rule.read_ratio)
+    known = prices is not None and bool(prices.input)
+    listed = prices if prices is not None and known else Prices(input=1.0)
+    filled = fill_prices(listed, rule, unknown_read_ratio=CAREFUL_READ_RATIO)
+    unit = filled.input or 1.0  # it is known by now, and with it every part but the output's
     return CallPrices(
         input=unit,
-        output=output or 0.0,
-        cache_read=min(read, unit),
-        cache_write=_write_price(prices if known else None, rule, unit, long=long),
+        output=filled.output or 0.0,
+        cache_read=min(filled.cache_read or 0.0, unit),
+        cache_write=unread_price(filled, rule, long=long) or 0.0,
         known=known,
     )
-
-
-def _write_price(prices: Prices | None, rule: CacheRule, unit: float, *, long: bool) -> float:
-    """Where writing costs nothing extra, a token that was not read costs what any other does."""
-    if rule.write_ratio == 1.0:
-        return unit
-    listed = None if prices is None else prices.cache_write_1h if long else prices.cache_write
-    if listed is not None:
-        return listed
-    ratio = rule.long_write_ratio if long and rule.long_write_ratio is not None else rule.write_ratio
-    return unit * ratio
