@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from .slicing import Span
 
@@ -25,20 +25,18 @@ def apply(body: bytes, edits: Iterable[Edit]) -> bytes:
     return b"".join(pieces)
 
 
-def sibling_cuts(spans: Sequence[Span], alive: Sequence[bool]) -> list[Edit]:
-    """Removes the dead among values that are separated by commas, each with one comma; one of them stays."""
+def sibling_cuts(span_of: Callable[[int], Span], alive: Sequence[bool]) -> list[Edit]:
+    """Removes the dead among values that are separated by commas, each with one comma; one of them stays. `span_of` says where a
+    value lies: only those at the ends of what is cut are asked for."""
+    marks = bytes(alive)
     cuts: list[Edit] = []
-    kept_before: int | None = None
-    leading: int | None = None
-    for (start, end), lives in zip(spans, alive, strict=True):
-        if lives:
-            if leading is not None:
-                cuts.append((leading, start, b""))
-                leading = None
-            kept_before = end
-        elif kept_before is None:
-            leading = start if leading is None else leading
-        else:
-            cuts.append((kept_before, end, b""))
-            kept_before = end
+    dead = marks.find(False)
+    while dead >= 0:
+        following = marks.find(True, dead)
+        if dead > 0:
+            last = following - 1 if following > 0 else len(marks) - 1
+            cuts.append((span_of(dead - 1)[1], span_of(last)[1], b""))
+        elif following > 0:
+            cuts.append((span_of(0)[0], span_of(following)[0], b""))
+        dead = marks.find(False, following) if following > 0 else -1
     return cuts

@@ -82,7 +82,7 @@ def _message_edits(
         raise CallError("The request has no list of messages to put one into.")
     if not any(alive) or conversation.body[member.value : member.value + 1] != b"[":
         return [(member.value, member.end, _fresh_list(conversation, alive, inserted, replaced))]
-    edits = sibling_cuts([_span(piece) for piece in pieces], alive)
+    edits = sibling_cuts(lambda index: _span(pieces[index]), alive)
     edits += [(*_span(pieces[index]), raw) for index, raw in replaced.items() if alive[index]]
     return edits + _insertions(conversation, alive, inserted)
 
@@ -91,18 +91,17 @@ def _insertions(
     conversation: Conversation, alive: Sequence[bool], inserted: Mapping[int, Sequence[bytes]]
 ) -> list[Edit]:
     """Each message of ours goes before the next one that is kept, behind the last one if none is."""
-    kept = [index for index, lives in enumerate(alive) if lives]
+    marks = bytes(alive)
     before: dict[int, list[bytes]] = {}
     for index in sorted(inserted):
-        following = next((number for number in kept if number >= index), len(alive))
-        before.setdefault(following, []).extend(inserted[index])
+        before.setdefault(marks.find(True, index), []).extend(inserted[index])
     edits: list[Edit] = []
     for index, ours in before.items():
-        if index < len(alive):
+        if index >= 0:
             start = conversation.messages[index].start
             edits.append((start, start, b"".join(raw + b"," for raw in ours)))
         else:
-            end = _span(conversation.messages[kept[-1]])[1]
+            end = _span(conversation.messages[marks.rfind(True)])[1]
             edits.append((end, end, b"".join(b"," + raw for raw in ours)))
     return edits
 
@@ -156,7 +155,7 @@ def _prune(node: Node, alive: Iterator[bool]) -> tuple[list[Edit], bool]:
     if survivors and not any(survivors):
         return [], False
     edits = [edit for cuts, survives in results if survives for edit in cuts]
-    edits += sibling_cuts([(child.start, child.end) for child in node.children], survivors)
+    edits += sibling_cuts([(child.start, child.end) for child in node.children].__getitem__, survivors)
     return edits, True
 
 
@@ -176,7 +175,7 @@ def _member_cuts(members: Sequence[Member], dropped: Sequence[Member]) -> list[E
         return []
     spans = [(member.start, member.end) for member in members]
     alive = [member.key not in names for member in members]
-    return sibling_cuts(spans, alive) if any(alive) else [(spans[0][0], spans[-1][1], b"")]
+    return sibling_cuts(spans.__getitem__, alive) if any(alive) else [(spans[0][0], spans[-1][1], b"")]
 
 
 def _with_model(body: bytes, value: bytes) -> bytes:

@@ -136,7 +136,7 @@ def _block_edits(body: bytes, holder: Member, text: str) -> list[Edit]:
     member = texts[first]
     assert member is not None
     alive = [found is None or number == first for number, found in enumerate(texts)]
-    return [(member.value, member.end, _encode(text)), *sibling_cuts(spans, alive)]
+    return [(member.value, member.end, _encode(text)), *sibling_cuts(spans.__getitem__, alive)]
 
 
 def _text_of(body: bytes, start: int, end: int) -> Member | None:
