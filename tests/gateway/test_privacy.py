@@ -111,6 +111,34 @@ async def test_a_pin_that_the_provider_may_not_see_is_left_out_whole(
     assert [one["classification"] for one in call.plan["privacy"]["excluded_sources"]] == ["local-only"]
 
 
+@pytest.mark.parametrize("placement", ["latest-user", "stable-prefix", "hybrid"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_nothing_that_is_added_leaks_wherever_it_is_placed(
+    dialect: Dialect, placement: str, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    sections = {**MANAGED, "planning": {"placement": placement}}
+    request = long_request(dialect)
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **sections) as gateway:
+        for text, classification in (
+            (HIDDEN, "sensitive"),
+            (f"never closed [ullage:local-only] {HIDDEN}", "normal"),
+            (f"an open pin with {SECRET} in it", "normal"),
+        ):
+            await control(client, gateway, "pins", action="add", text=text, session="s", classification=classification)
+        claim = {"text": f"The build runner is {HIDDEN}.", "scope": "session", "classification": "local-only"}
+        await control(client, gateway, "memory", action="add", session="s", **claim)
+        headers = {**request.headers, "x-ullage-session": "s"}
+        async with client.post(gateway.url + request.path, data=request.body, headers=headers) as response:
+            assert (response.status, response.headers["x-ullage-plan"]) == (200, "managed")
+        call = await record(gateway, response.headers["x-ullage-request"])
+    sent = fake.requests[0].body
+    assert HIDDEN.encode() not in sent and SECRET.encode() not in sent
+    assert b"an open pin with" in sent
+    assert call.plan is not None
+    assert len(call.plan["privacy"]["excluded_sources"]) == 3
+    assert HIDDEN not in json.dumps(call.plan) and SECRET not in json.dumps(call.plan)
+
+
 @pytest.mark.parametrize("sections", [PRIVATE, MANAGED], ids=["observe", "managed"])
 async def test_where_privacy_fails_nothing_is_sent(
     sections: dict[str, Any],
