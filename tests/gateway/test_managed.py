@@ -128,7 +128,7 @@ async def test_without_a_known_window_nothing_is_left_out(
     tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:
     request = long_request("anthropic")
-    sections = {"mode": "managed", "models": {"refresh": False}}
+    sections: dict[str, Any] = {"mode": "managed", "models": {"refresh": False}}
     async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **sections) as gateway:
         headers = {**request.headers, "x-ullage-trace": "1"}
         async with client.post(gateway.url + request.path, data=request.body, headers=headers) as response:
