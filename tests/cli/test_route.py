@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,6 +116,22 @@ def test_pools_constraints_and_the_usual_policy_come_from_the_settings(
     assert json.loads(out)["policy"] == "best"
 
 
+def test_without_a_file_the_models_are_those_that_the_settings_name(capsys: Screen) -> None:
+    folder = Path(os.environ["XDG_CONFIG_HOME"]) / "ullage"
+    folder.mkdir(parents=True)
+    facts = "context_window = 200000\nmax_output_tokens = 8192\nimages = true\ninput_price = {}\noutput_price = {}\n"
+    named = {"here/claude-sonnet": (3, 15), "here/claude-haiku": (0, 0), "*": (1, 1)}
+    sections = (f'[models.overrides."{name}"]\n{facts.format(*prices)}' for name, prices in named.items())
+    (folder / "config.toml").write_text("".join(sections))
+    status, out, err = call(capsys, DEBUG, "--json", "--policy", "cost")
+    report = json.loads(out)
+    assert (status, err) == (0, "")
+    assert [(one["target"], one["cost"]["usd"] == 0, one["cost"]["source"]) for one in report["ranked"]] == [
+        ("here/claude-haiku", True, "override"),
+        ("here/claude-sonnet", False, "override"),
+    ]
+
+
 def test_a_prompt_may_come_from_standard_input(capsys: Screen, models: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"@ultra {DEBUG}".encode())))
     _, out, _ = call(capsys, "-", "--models", models, "--json")
@@ -151,7 +168,7 @@ def test_every_line_of_a_batch_has_its_answer(capsys: Screen, models: str, tmp_p
     [
         ([], "Give either a PROMPT or --batch"),
         (["x", "--batch", "-"], "Give either a PROMPT or --batch"),
-        (["x"], "Give the models to choose among"),
+        (["x"], "No model was called yet, and the settings name none"),
         (["x", "--models", "MODELS", "--policy", "cheap"], "'cheap' is no policy"),
     ],
 )

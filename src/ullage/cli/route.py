@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 )
 @click.option("--images", is_flag=True, help="The prompt has pictures.")
 @click.option("--policy", metavar="P", help="balanced, best, cost or fast. Default: as --config says, balanced.")
-@click.option("--models", metavar="FILE", help="The models to choose among, as JSON.")
+@click.option("--models", metavar="FILE", help="The models to choose among, as JSON. Default: those called lately.")
 @click.option("--config", metavar="FILE", help="Pools, constraints, rules and more, as an auto-model.json has them.")
 @click.option("--current", metavar="TARGET", help="The target that the session is at.")
 @click.option("--cold", is_flag=True, help="No cache holds the session's prefix any more.")
@@ -59,8 +59,8 @@ def command(
     """Show which model a prompt would go to, and why. Nothing is sent.
 
     PROMPT may begin with a pin (`@high`, `@model:provider/model`); `-` reads it from standard input. --models is a list of
-    {provider, id, inputs, context_window, max_output_tokens, prices}. The exit status is 1 where none of them may take the
-    prompt.
+    {provider, id, inputs, context_window, max_output_tokens, prices}; without it, models are weighed that calls went to lately,
+    and those that the settings name. The exit status is 1 where none of them may take the prompt.
 
     A line of a batch is {id, prompt, context_tokens, images, policy, current, cold}; its answer, on the same line of the output,
     is the route with this id, or {id, error}. What a line lacks is as the options say.

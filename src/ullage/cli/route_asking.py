@@ -61,27 +61,32 @@ class Router(Struct, frozen=True, kw_only=True):
 def load_router(
     models: str | None, config: str | None, cache_model: str | None, *, explain: bool
 ) -> tuple[Router, str]:
-    """The models of one file by the settings of the other, and the usual policy.
+    """The models of a file, or those that are known here, by the settings of the other file; and the usual policy.
 
-    Raises `CallError` without models, `InputError` for a file that cannot be used.
+    Raises `CallError` where there are no models, `InputError` for a file that cannot be used.
     """
-    if models is None:
-        raise CallError(
-            "route: Give the models to choose among with --models FILE.",
-            hint='A file holds [{"provider": "anthropic", "id": "claude-opus-5", "context_window": 200000, …}, …].',
-        )
     settled = read_settings(read_input(config) if config is not None else b"{}")
-    found = read_models(read_input(models))
     chosen = settled.config
     if cache_model is not None:
         chosen = replace(chosen, cache_model=cast("CacheModel", cache_model))
-    router = Router(
-        candidates=prepare_candidates(found.models, chosen),
-        config=chosen,
-        warnings=(*found.warnings, *settled.problems),
-        explain=explain,
-    )
+    candidates, warnings = _load_candidates(models, chosen)
+    router = Router(candidates=candidates, config=chosen, warnings=(*warnings, *settled.problems), explain=explain)
     return router, settled.policy or "balanced"
+
+
+def _load_candidates(models: str | None, config: RouteConfig) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    if models is not None:
+        found = read_models(read_input(models))
+        return prepare_candidates(found.models, config), found.warnings
+    from .route_models import find_candidates
+
+    known = find_candidates(config)
+    if not known:
+        raise CallError(
+            "route: No model was called yet, and the settings name none.",
+            hint="Give models with --models FILE; `ullage route --help` says what it holds.",
+        )
+    return known, ()
 
 
 def answer_line(line: bytes, router: Router, default: Ask) -> bytes:
