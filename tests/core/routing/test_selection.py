@@ -92,6 +92,18 @@ def test_a_dearer_model_takes_over_only_if_it_is_likely_better() -> None:
     assert choose(DEBUG, "best", candidates=two, situation=situation, guards=bold).chosen.target == SONNET
 
 
+def test_whom_a_guard_bars_is_no_rival_of_the_one_that_takes_over() -> None:
+    """Current S; H has the highest score, but would be a downgrade, so that O takes over."""
+    signals = {SONNET: Signals(reliability=0.0), OPUS: Signals(reliability=0.9), HAIKU: Signals(reliability=1.0)}
+    situation = Situation(context=1_000, current=SONNET, signals=signals, preferences={OPUS: 0.25, HAIKU: 0.6})
+    found = choose(DEBUG, situation=situation)
+    assert [one.target for one in found.ranked] == [OPUS, HAIKU, SONNET]
+    assert found.ranked[1].utility > found.ranked[0].utility
+    assert found.rival == SONNET
+    assert found.margin is not None
+    assert found.margin < found.ranked[0].utility - found.ranked[2].utility
+
+
 def test_ties_go_to_the_cheaper_then_by_id() -> None:
     twins = (
         make_candidate(model("b/claude-sonnet", 3, 15)),

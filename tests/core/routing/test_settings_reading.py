@@ -13,6 +13,7 @@ from ullage.core.routing.cost_policy import CostPolicy
 from ullage.core.routing.pools import Pool
 from ullage.core.routing.pricing import PriceOverride
 from ullage.core.routing.route import RouteConfig
+from ullage.core.routing.selection import Guards
 from ullage.core.routing.settings_reading import RouteSettings, read_settings
 
 
@@ -83,6 +84,8 @@ def test_the_documented_example_is_read_without_a_problem() -> None:
         ({"pricing": {"overrides": {"a/b": {"input": -1}}}}, "pricing.overrides.a/b.input: -1 is no number"),
         ({"pricing": {"costCoef": True}}, "pricing.costCoef: True is no number from 0 on"),
         ({"benchmarkOverrides": {"a/b": {"ramp": 85}}}, "benchmarkOverrides.a/b.ramp: 85 is no number from 0 to 1"),
+        ({"guards": {"downgrades": 1}}, "guards.downgrades: 1 is neither true nor false"),
+        ({"thinking": "much"}, "thinking: 'much' is none of off, minimal"),
         ({"capabilitySource": "mmlu"}, "capabilitySource: 'mmlu' is none of ramp, aa, aider"),
     ],
 )
@@ -92,6 +95,13 @@ def test_a_wrong_field_is_left_out_alone_and_told_with_its_path(settings: dict[s
     assert len(found.problems) == 1
     assert found.problems[0].startswith(problem)
     assert found.config.cache_model == "v1"
+
+
+def test_what_holds_a_session_back_can_be_settled() -> None:
+    found = read(guards={"downgrades": True, "upgradeConfidence": 0.9}, thinking="max", poolModel="v1", analyzer="v1")
+    assert found.problems == ()
+    assert found.config.guards == Guards(downgrades=True, upgrade_confidence=0.9)
+    assert (found.config.thinking, found.config.pool_model, found.config.analyzer) == ("max", "v1", "v1")
 
 
 def test_nothing_settles_nothing() -> None:

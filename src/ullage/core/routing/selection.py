@@ -259,7 +259,11 @@ def _lead(chosen: RouteScore, rival: RouteScore, current: RouteScore | None, wei
     ahead = chosen.utility - rival.utility
     if chosen is current:
         return ahead + _hold(rival, current, weighing)[0]
-    return ahead - _hold(chosen, rival, weighing)[0] if rival is current else max(0.0, ahead)
+    if rival is current:
+        return ahead - _hold(chosen, rival, weighing)[0]
+    if current is None:
+        return ahead
+    return max(ahead, current.utility + _hold(rival, current, weighing)[0] - rival.utility)
 
 
 def _sure_gap(better: RouteScore, current: RouteScore, weighing: Weighing) -> float:

@@ -14,12 +14,23 @@ from ullage.core.errors import InputError
 
 from .capability import BenchmarkOverride
 from .cost_policy import CostPolicy
-from .fields import FieldError, make_word_reader, read_number, read_object, read_part, read_texts, tell_meant
+from .fields import (
+    FieldError,
+    make_word_reader,
+    read_boolean,
+    read_number,
+    read_object,
+    read_part,
+    read_texts,
+    tell_meant,
+)
 from .filtering import Constraints
 from .pools import Pool
 from .pricing import PriceOverride
 from .route import RouteConfig
 from .rules_reading import read_rules
+from .selection import Guards
+from .thinking import LEVELS
 from .weights import WEIGHTS, Policy, find_policy
 
 if TYPE_CHECKING:
@@ -195,6 +206,16 @@ def _benchmark(value: Any, path: str) -> BenchmarkOverride:
     )
 
 
+def _guards(value: Any, problems: list[str]) -> dict[str, Any]:
+    names = {"downgrades": "downgrades", "upgradeConfidence": "upgrade_confidence"}
+    fields = _each(value, "guards", lambda one, _: one, problems, names)
+    kept: dict[str, Any] = {}
+    for name, one in fields.items():
+        read = read_boolean if name == "downgrades" else read_part
+        kept |= _one(f"guards.{name}", names[name], read)(one, problems)
+    return {"guards": Guards(**kept)}
+
+
 _READERS: Mapping[str, Callable[[Any, list[str]], dict[str, Any]]] = {
     "policy": _one("policy", "policy", _policy),
     "pool": _one("pool", "pool", _text),
@@ -204,6 +225,9 @@ _READERS: Mapping[str, Callable[[Any, list[str]], dict[str, Any]]] = {
     "pricing": _pricing,
     "capabilitySource": _one("capabilitySource", "benchmark", make_word_reader(tuple(_SCORES))),
     "benchmarkOverrides": _benchmarks,
+    "guards": _guards,
+    "thinking": _one("thinking", "thinking", make_word_reader(LEVELS)),
+    "poolModel": _one("poolModel", "pool_model", make_word_reader(("deficit", "v1"))),
     "analyzer": _one("analyzer", "analyzer", make_word_reader(("v1", "v2"))),
     "cacheModel": _one("cacheModel", "cache_model", make_word_reader(("horizon", "v1"))),
 }
