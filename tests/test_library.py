@@ -109,6 +109,16 @@ def test_a_session_is_read() -> None:
     assert session.client == "pi"
 
 
+def test_a_prompt_has_a_route() -> None:
+    models = [
+        ullage.ModelRecord(provider="anthropic", id=name, context_window=200_000, max_output_tokens=8_192)
+        for name in ("claude-opus-5", "claude-haiku")
+    ]
+    session = ullage.RouteSession(pin="anthropic/claude-haiku")
+    assert ullage.resolve_route(models, "Look.", policy="best").target == "anthropic/claude-opus-5"
+    assert ullage.resolve_route(models, "Look.", session=session).target == "anthropic/claude-haiku"
+
+
 @pytest.mark.parametrize("number", [0, 1])
 def test_the_examples_of_the_manual_run(number: int, capsys: pytest.CaptureFixture[str]) -> None:
     page = (RECORDINGS.parents[2] / "docs" / "reference" / "library.md").read_text()
