@@ -88,6 +88,21 @@ def test_a_user_file_and_project_files_of_codex_are_told_apart() -> None:
     assert [name for _, name, _ in entries(mine)] == ["~/.codex/AGENTS.md"]
 
 
+@pytest.mark.parametrize("more", ["", "# currentDate\nToday's date is 2026-01-01.\n"], ids=["alone", "with more"])
+def test_the_files_of_an_older_claude_code_stand_in_a_list_of_what_may_matter(more: str) -> None:
+    text = (
+        "<system-reminder>\nAs you answer the user's questions, you can use the following context:\n# claudeMd\n"
+        "Codebase and user instructions are shown below. Be sure to adhere to these instructions.\n\n"
+        "Contents of /home/a/.claude/CLAUDE.md (user's private global instructions for all projects):\n\n# Mine\n\nBe brief.\n\n"
+        f"Contents of /p/CLAUDE.md (project instructions, checked into the codebase):\n\nUse tabs.\n{more}"
+        "\n      IMPORTANT: this context may or may not be relevant to your tasks.\n</system-reminder>\n"
+    )
+    assert entries(text, "claude-code") == [
+        ("context", "/home/a/.claude/CLAUDE.md", "# Mine\n\nBe brief."),
+        ("context", "/p/CLAUDE.md", "Use tabs."),
+    ]
+
+
 def test_an_attachment_of_a_record_is_a_skill_list_without_its_heading() -> None:
     text = "- one: First\n- two: Second"
     assert entries(text, "claude-code", "skill_listing") == [
@@ -113,6 +128,7 @@ OPENINGS = (
     "<skill><name></name><description>",
     "<system-reminder>\nCodebase and user instructions are shown below.",
     "<system-reminder>\nContents of a:\n\n",
+    "# claudeMd\nCodebase and user instructions are shown below.",
     "# AGENTS.md instructions for x\n\n<INSTRUCTIONS>\n",
     "<skills_instructions>\n- a: ",
     "The following skills provide specialized instructions for specific tasks.\n",

@@ -120,6 +120,18 @@ LAYOUTS: tuple[Layout, ...] = (
         ),
     ),
     Layout(
+        "claude-code", "2.0.14", "context", "# claudeMd\nCodebase and user instructions are shown below.",
+        _re(
+            r"# claudeMd\nCodebase and user instructions are shown below\."
+            rf"{_up_to('# claudeMd.Codebase and user')}"
+            r"(?=\n# currentDate\n|\n+ *+IMPORTANT: this context may or may not be relevant|\n</system-reminder>)"
+        ),
+        _re(
+            r"\n\nContents of (?P<path>[^\n]+) \([^()\n]*\):\n\n(?P<body>.*?)"
+            r"(?=\n\nContents of [^\n]+ \([^()\n]*\):\n\n|\Z)"
+        ),
+    ),
+    Layout(
         "claude-code", "2.1.332", "context", "<system-reminder>\nContents of ",
         _re(
             rf"<system-reminder>\nContents of [^\n]+:\n\n{_up_to('<system-reminder>.Contents of ')}\n\n?</system-reminder>"
