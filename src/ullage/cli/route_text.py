@@ -74,7 +74,8 @@ def _tell_switch(selection: Selection) -> Iterator[str]:
     yield (
         f"Staying at {safe(switch.current)} costs {_usd(switch.stay_usd)} for the rest of the task, "
         f"leaving for {safe(switch.other)} {_usd(switch.switch_usd)}; "
-        f"the next request {_usd(switch.next_stay_usd)} against {_usd(switch.next_switch_usd)}"
+        f"the next request {_usd(switch.next_stay_usd)} against {_usd(switch.next_switch_usd)}, "
+        f"of which {_usd(switch.cache_loss_usd)} fill the other's cache"
     )
 
 

@@ -92,6 +92,26 @@ def test_a_dearer_model_takes_over_only_if_it_is_likely_better() -> None:
     assert choose(DEBUG, "best", candidates=two, situation=situation, guards=bold).chosen.target == SONNET
 
 
+def test_switches_may_cost_a_fifth_of_what_staying_costs() -> None:
+    """Section 12.4: at 100,000 tokens, filling S's cache costs 0.345 USD beyond reading it."""
+    situation = Situation(context=100_000, current=HAIKU, preferences={SONNET: 0.8})
+    held = choose(DEBUG, candidates=THREE[1:], situation=situation)
+    assert (held.chosen.target, held.kept) == (HAIKU, "switch budget spent")
+    assert held.switch is not None
+    assert held.switch.cache_loss_usd == pytest.approx(0.345)
+    rich = replace(situation, stayed_usd=2.0)
+    assert choose(DEBUG, candidates=THREE[1:], situation=rich).chosen.target == SONNET
+    spent = replace(rich, switched_usd=0.4)
+    assert choose(DEBUG, candidates=THREE[1:], situation=spent).chosen.target == HAIKU
+    free = Guards(switch_spend=10.0)
+    assert choose(DEBUG, candidates=THREE[1:], situation=situation, guards=free).chosen.target == SONNET
+
+
+def test_much_better_work_is_not_held_back_by_what_switching_costs() -> None:
+    situation = Situation(context=100_000, current=HAIKU)
+    assert choose(CHINESE, situation=situation).chosen.target in (SONNET, OPUS)
+
+
 def test_whom_a_guard_bars_is_no_rival_of_the_one_that_takes_over() -> None:
     """Current S; H has the highest score, but would be a downgrade, so that O takes over."""
     signals = {SONNET: Signals(reliability=0.0), OPUS: Signals(reliability=0.9), HAIKU: Signals(reliability=1.0)}

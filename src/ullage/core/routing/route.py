@@ -82,7 +82,7 @@ class RouteSession(Struct, frozen=True, kw_only=True):
     `current` is the target it is at, `pin` the one that the user has pinned. `cold` says that no cache holds its prefix any
     more; `warm` has the tokens that each target's cache holds, where that is known. `failed` are targets that failed for this
     task, each with why; `circuits` those that are not to be tried before a time, epoch milliseconds. `attempts` count those of
-    the pool.
+    the pool. `switched_usd` is what was paid for caches that switches left, `stayed_usd` what would have been paid without them.
     """
 
     first_turn: bool = True
@@ -99,6 +99,8 @@ class RouteSession(Struct, frozen=True, kw_only=True):
     failed: Mapping[str, str] = field(default_factory=dict)
     circuits: Mapping[str, int | None] = field(default_factory=dict)
     attempts: Mapping[str, int] = field(default_factory=dict)
+    switched_usd: float = 0.0
+    stayed_usd: float = 0.0
 
 
 class Route(Struct, frozen=True, kw_only=True):
@@ -287,6 +289,8 @@ def _situate(
         pool_model=config.pool_model,
         attempts=session.attempts,
         cache_model=config.cache_model,
+        switched_usd=session.switched_usd,
+        stayed_usd=session.stayed_usd,
     )
 
 

@@ -55,7 +55,8 @@ class Situation(Struct, frozen=True, kw_only=True):
 
     `warm` has the tokens of the context that each target's cache holds; the current target holds all of it unless it stands
     there, and nobody holds any where the session is `cold`. `preferences` are learned, -1 to 1; `preferred` are those that a rule
-    names.
+    names. `switched_usd` is what the session has paid for caches that its switches left, `stayed_usd` what its calls would have
+    cost without any switch.
     """
 
     context: int = 0
@@ -70,6 +71,8 @@ class Situation(Struct, frozen=True, kw_only=True):
     pool_model: PoolModel = "deficit"
     attempts: Mapping[str, int] = field(default_factory=dict)
     cache_model: CacheModel = "horizon"
+    switched_usd: float = 0.0
+    stayed_usd: float = 0.0
 
     @property
     def staying(self) -> str | None:

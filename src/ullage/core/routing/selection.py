@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-Kept = Literal["cache-aware stickiness", "no automatic downgrade", "upgrade not sure enough"]
+Kept = Literal["cache-aware stickiness", "no automatic downgrade", "switch budget spent", "upgrade not sure enough"]
 """Why the session stays at its target although another has the higher utility."""
 
 QUALITY_GAP = 0.15
@@ -37,15 +37,18 @@ _COST_SD = 0.05
 _RANGE_SDS = 4  # a range of quality spans two standard deviations on either side
 _INTERVAL_SDS = 1.96
 _MOST_RIVALS = 5
+_MILLION = 1_000_000
 _FLIPPING_TERMS = ("quality", "cost", "latency", "reliability", "quota")
 
 
 class Guards(Struct, frozen=True, kw_only=True):
     """What keeps a session from switching for little: `downgrades` allows that a target of a lower tier takes over;
-    `upgrade_confidence` is how sure a dearer one of a higher tier must be to do better."""
+    `upgrade_confidence` is how sure a dearer one of a higher tier must be to do better; `switch_spend` is what its switches may
+    cost for the caches that they leave, as a part of what staying would have cost (section 12.4)."""
 
     downgrades: bool = False
     upgrade_confidence: float = 0.6
+    switch_spend: float = 0.2
 
 
 class Flip(Struct, frozen=True, kw_only=True):
@@ -81,7 +84,8 @@ class Selection(Struct, frozen=True, kw_only=True):
 
 
 class Switch(Struct, frozen=True, kw_only=True):
-    """What leaving the current target for another costs in USD, for all the calls left (12.4) and for the next request (11)."""
+    """What leaving the current target for another costs in USD, for all the calls left (12.4) and for the next request (11);
+    `cache_loss_usd` is the part of it that is for filling the other's cache."""
 
     current: str
     other: str
@@ -89,6 +93,7 @@ class Switch(Struct, frozen=True, kw_only=True):
     switch_usd: float | None
     next_stay_usd: float | None
     next_switch_usd: float | None
+    cache_loss_usd: float | None
 
 
 class Weighing(Struct, frozen=True, kw_only=True):
@@ -171,6 +176,8 @@ def _hold(other: RouteScore, current: RouteScore, weighing: Weighing) -> tuple[f
         return inf, "no automatic downgrade"
     if other.terms.quality - current.terms.quality >= QUALITY_GAP or not situation.staying:
         return 0.0, None
+    if _overspends(other, current, weighing):
+        return inf, "switch budget spent"
     if other.rank <= current.rank:
         return _band_of(other, weighing), "cache-aware stickiness"
     if _usd(other) > _usd(current):
@@ -217,7 +224,28 @@ def _switch(current: RouteScore, other: RouteScore, weighing: Weighing) -> Switc
         switch_usd=other.cost_usd,
         next_stay_usd=None if choice is None else choice.stay_usd,
         next_switch_usd=None if choice is None else choice.switch_usd,
+        cache_loss_usd=_cache_loss_usd(other, weighing),
     )
+
+
+def _cache_loss_usd(other: RouteScore, weighing: Weighing) -> float | None:
+    """What it costs to fill a target's cache with the context, beyond reading it from there; `None` where no price is known."""
+    situation = weighing.situation
+    prices = token_prices(other.candidate.price, max(situation.context, weighing.task.required_context_tokens))
+    if prices is None:
+        return None
+    missing = max(0, situation.context - situation.warmth(other.target))
+    return missing * (prices.cache_write - prices.cache_read) / _MILLION
+
+
+def _overspends(other: RouteScore, current: RouteScore, weighing: Weighing) -> bool:
+    """Whether a switch would take what the session has lost by switches beyond its part of what staying costs."""
+    loss = _cache_loss_usd(other, weighing)
+    if loss is None or current.cost_usd is None:
+        return False
+    situation = weighing.situation
+    allowed = weighing.guards.switch_spend * (situation.stayed_usd + current.cost_usd)
+    return loss > 0 and situation.switched_usd + loss > allowed
 
 
 class _Nearest(Struct, frozen=True, kw_only=True):

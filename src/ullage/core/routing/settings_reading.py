@@ -207,7 +207,11 @@ def _benchmark(value: Any, path: str) -> BenchmarkOverride:
 
 
 def _guards(value: Any, problems: list[str]) -> dict[str, Any]:
-    names = {"downgrades": "downgrades", "upgradeConfidence": "upgrade_confidence"}
+    names = {
+        "downgrades": "downgrades",
+        "upgradeConfidence": "upgrade_confidence",
+        "switchSpend": "switch_spend",
+    }
     fields = _each(value, "guards", lambda one, _: one, problems, names)
     kept: dict[str, Any] = {}
     for name, one in fields.items():
