@@ -23,6 +23,7 @@ from tests.core.planning.making import (
 )
 from tests.core.planning.making import given as request
 from ullage.core.planning import Plan, PlanInput, SliceFacts, plan
+from ullage.core.planning.manifest import report_plan
 from ullage.core.planning.plan import plan_whole
 
 if TYPE_CHECKING:
@@ -180,3 +181,10 @@ def test_every_plan_is_as_if_all_had_been_taken_apart(whole: PlanInput) -> None:
     made = plan(whole)
     event("some is beyond reach" if made.older is not None else "all is taken apart")
     assert in_full(made) == plan_whole(whole)
+
+
+@given(whole=requests(), classes=st.dictionaries(st.integers(0, 100), st.just("private"), max_size=3))
+@settings(deadline=None, max_examples=200)
+def test_a_report_is_as_if_all_had_been_taken_apart(whole: PlanInput, classes: dict[int, str]) -> None:
+    told, full = (report_plan(made, whole, classes=classes) for made in (plan(whole), plan_whole(whole)))
+    assert told == full

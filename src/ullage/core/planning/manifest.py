@@ -14,6 +14,7 @@ from msgspec.structs import asdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from .parts import PartKind
     from .records import Plan
     from .request import PlanInput
     from .rows import Row
@@ -22,8 +23,6 @@ ENDS = 128
 """Items that stay from each end of a list (planner specification, section 25.3)."""
 
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
-
-Items = list[dict[str, Any]]
 
 
 def report_plan(
@@ -40,10 +39,8 @@ def report_plan(
     what was offered beside them. `reasons` counts the messages that are left out. `cache` says what the plan means for the
     provider's prompt cache, `classes` which messages are more than normal to privacy.
     """
-    rows = _rows_of_messages(plan, len(given.facts))
-    messages = list(_messages(plan, given, rows, classes))
-    included = [item for item, kept in messages if kept]
-    excluded = [item for item, kept in messages if not kept]
+    messages = _Messages(plan, given, classes)
+    included, excluded = plan.kept, [drop.index for drop in plan.dropped]
     report = {
         "status": plan.status,
         "error": plan.error,
@@ -52,14 +49,14 @@ def report_plan(
         "limit": plan.limit,
         "target_tokens": plan.target,
         "ullage": plan.ullage,
-        "messages": {"total": len(messages), "included": len(included), "excluded": len(excluded)},
+        "messages": {"total": len(given.facts), "included": len(included), "excluded": len(excluded)},
         "recent_tail_limit": given.caps.recent_tail,
         "tail": given.tail,
         "placement": given.placement,
         "rescued": plan.rescued,
         "oversized": plan.oversized,
-        "included": _keep_ends(included),
-        "excluded": _keep_ends(excluded),
+        "included": messages.tell(included),
+        "excluded": messages.tell(excluded),
         "excluded_groups": [asdict(one) for one in plan.excluded],
         "excluded_group_count": plan.excluded_groups,
         "replaced": [asdict(one) for one in plan.replaced],
@@ -73,8 +70,8 @@ def report_plan(
     if len(included) > 2 * ENDS or len(excluded) > 2 * ENDS:
         report["inventory"] = {
             "completeness": "rollup",
-            "included": _take_inventory(included),
-            "excluded": _take_inventory(excluded),
+            "included": messages.take_inventory(included),
+            "excluded": messages.take_inventory(excluded),
         }
     return report
 
@@ -85,35 +82,65 @@ def count_reasons(plan: Plan) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
-def _messages(
-    plan: Plan, given: PlanInput, rows: Sequence[Row | None], classes: Mapping[int, str]
-) -> Iterator[tuple[dict[str, Any], bool]]:
-    dropped = {drop.index: drop.reason for drop in plan.dropped}
-    replaced = {one.index for one in plan.replaced}
-    for index, (fact, tokens, row) in enumerate(zip(given.facts, given.tokens, rows, strict=True)):
-        kept = index not in dropped
+class _Messages:
+    """The messages of a request as a plan's report tells them, those that are asked for."""
+
+    def __init__(self, plan: Plan, given: PlanInput, classes: Mapping[int, str]) -> None:
+        self._given = given
+        self._classes = classes
+        self._older = plan.older
+        self._dropped = {drop.index: drop.reason for drop in plan.dropped}
+        self._replaced = {one.index for one in plan.replaced}
+        self._rows = self._find_rows(plan)
+
+    def _find_rows(self, plan: Plan) -> dict[int, Row]:
+        """The row that each message was chosen in, but for those of old turns that were left out together: of those that reach
+        over it and share its fate, the narrowest."""
+        messages = len(self._given.facts)
+        found: dict[int, Row] = {}
+        for first, last, row in sorted(map(_span, plan.parts), key=_width, reverse=True):
+            for index in range(first, min(last + 1, messages)):
+                if (index not in self._dropped) == row.selected:
+                    found[index] = row
+        return found
+
+    def tell(self, indices: Sequence[int]) -> list[dict[str, Any]]:
+        """The messages of these numbers, from both ends if there are many."""
+        return [self._item(index) for index in _keep_ends(indices)]
+
+    def _item(self, index: int) -> dict[str, Any]:
+        row = self._rows.get(index)
+        if row is None and self._older is not None and index in self._dropped:
+            row = self._older.row_of(index)
         item = {
             "index": index,
-            "kind": row.kind if row is not None else "system" if fact.system else "recent",
-            "role": fact.role,
+            "kind": self._kind(index),
+            "role": self._given.facts[index].role,
             "group": row.id if row is not None else None,
-            "tokens": tokens,
+            "tokens": self._given.tokens[index],
             "score": row.score if row is not None else None,
-            "reason": row.reason if row is not None and kept else dropped.get(index),
-            "classification": classes.get(index, "normal"),
+            "reason": self._dropped.get(index, row.reason if row is not None else None),
+            "classification": self._class_of(index),
         }
-        yield (item | {"replaced": True} if index in replaced else item), kept
+        return item | {"replaced": True} if index in self._replaced else item
 
+    def _kind(self, index: int) -> PartKind:
+        row = self._rows.get(index)
+        return row.kind if row is not None else "system" if self._given.facts[index].system else "recent"
 
-def _rows_of_messages(plan: Plan, messages: int) -> list[Row | None]:
-    """The row that each message was chosen in: of those that reach over it and share its fate, the narrowest."""
-    dropped = {drop.index for drop in plan.dropped}
-    found: list[Row | None] = [None] * messages
-    for first, last, row in sorted(map(_span, plan.groups), key=_width, reverse=True):
-        for index in range(first, min(last + 1, messages)):
-            if (index not in dropped) == row.selected:
-                found[index] = row
-    return found
+    def _class_of(self, index: int) -> str:
+        return self._classes.get(index, "normal")
+
+    def take_inventory(self, indices: Sequence[int]) -> dict[str, Any]:
+        """What there was and what is told of it."""
+        kept = _keep_ends(indices)
+        tokens = self._given.tokens.__getitem__
+        return {
+            "counts": {"items": len(indices), "kept": len(kept)},
+            "tokens": {"items": sum(map(tokens, indices)), "kept": sum(map(tokens, kept))},
+            "kinds": dict(Counter(map(self._kind, indices))),
+            "classifications": dict(Counter(map(self._class_of, indices))),
+        }
 
 
 def _span(row: Row) -> tuple[int, int, Row]:
@@ -148,20 +175,5 @@ def _left_out(plan: Plan, given: PlanInput) -> Iterator[dict[str, Any]]:
         yield asdict(one) | {"classification": offered[one.id].classification}
 
 
-def _keep_ends(items: Items) -> Items:
-    return items if len(items) <= 2 * ENDS else [*items[:ENDS], *items[-ENDS:]]
-
-
-def _take_inventory(items: Items) -> dict[str, Any]:
-    """What there was and what was kept."""
-    kept = _keep_ends(items)
-    return {
-        "counts": {"items": len(items), "kept": len(kept)},
-        "tokens": {"items": _tokens(items), "kept": _tokens(kept)},
-        "kinds": dict(Counter(item["kind"] for item in items)),
-        "classifications": dict(Counter(item["classification"] for item in items)),
-    }
-
-
-def _tokens(items: Items) -> int:
-    return sum(item["tokens"] for item in items)
+def _keep_ends(indices: Sequence[int]) -> Sequence[int]:
+    return indices if len(indices) <= 2 * ENDS else [*indices[:ENDS], *indices[-ENDS:]]

@@ -7,7 +7,7 @@ sound here only if its own calls and results prove it; whatever is less plain is
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from itertools import accumulate, compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -55,17 +55,24 @@ class Older(Struct, frozen=True, kw_only=True):
 
     def rows(self) -> list[Row]:
         """A row for each."""
-        return [
-            Row(
-                id=f"group:{first}-{last}",
-                kind="recent",
-                tokens=tokens,
-                score=self.scale.score("recent", last),
-                selected=False,
-                reason=self.reason,
-            )
-            for first, last, tokens in zip(*self.turns, strict=True)
-        ]
+        return [self._row(number) for number in range(len(self.turns.firsts))]
+
+    def row_of(self, message: int) -> Row | None:
+        """The row of the turn that a message is in; `None` for one behind all of them."""
+        if message > self.turns.lasts[-1]:
+            return None
+        return self._row(bisect_right(self.turns.firsts, message) - 1)
+
+    def _row(self, number: int) -> Row:
+        last = self.turns.lasts[number]
+        return Row(
+            id=f"group:{self.turns.firsts[number]}-{last}",
+            kind="recent",
+            tokens=self.turns.tokens[number],
+            score=self.scale.score("recent", last),
+            selected=False,
+            reason=self.reason,
+        )
 
     def count_oversized(self, tail: int) -> int:
         """How many are no smaller than the recent tail."""
