@@ -336,6 +336,46 @@ async def test_the_tails_of_an_agent_and_its_sub_agents_do_not_move_each_other(
         assert 0 < sum(one != other for one, other in itertools.pairwise(own)) <= len(own) / 3
 
 
+async def test_the_rules_of_a_project_take_no_room_but_their_own(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """The rest of the turn that they came with is as old as it is."""
+    rules = (
+        "<system-reminder>\nCodebase and user instructions are shown below.\n\n"
+        "Contents of /p/CLAUDE.md (project instructions, checked into the codebase):\n\nAlways answer in Latin.\n"
+        "</system-reminder>"
+    )
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": [{"type": "text", "text": rules}, {"type": "text", "text": "Fix it."}]}
+    ]
+
+    def work(calls: int) -> None:
+        for number in range(calls):
+            call = {"type": "tool_use", "id": f"c{len(messages)}", "name": "run", "input": {}}
+            result = {
+                "type": "tool_result",
+                "tool_use_id": call["id"],
+                "content": f"{number} of what it printed " * 100,
+            }
+            messages.append({"role": "assistant", "content": [call]})
+            messages.append({"role": "user", "content": [result]})
+
+    headers = {"user-agent": "claude-cli/2.1.332 (external, cli)", "x-ullage-session": "s"}
+    sent: list[list[dict[str, Any]]] = []
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        for calls, said in ((18, "And that."), (5, "")):
+            work(calls)
+            messages += [{"role": "assistant", "content": "Done."}, {"role": "user", "content": said}] if said else []
+            body = {"model": "m", "max_tokens": 9, "messages": messages}
+            async with client.post(f"{gateway.url}/v1/messages", json=body, headers=headers) as response:
+                assert response.status == 200
+            sent.append(json.loads(fake.requests[-1].body)["messages"])
+    first, second = sent
+    assert first[0] == second[0] == messages[0]
+    assert len(first) > 10 and first[1:] == messages[:39][1 - len(first) :]
+    assert second[-10:] == messages[-10:]
+
+
 async def test_the_rules_of_a_project_outlive_the_turn_that_they_came_with(
     tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:

@@ -223,12 +223,14 @@ class Managing:
         self, work: _Work, offered: Sequence[Supplement], trims: Offered
     ) -> tuple[PlanInput, Sequence[Evidence]]:
         evidence: list[Evidence] = [*offered, *trims.references]
+        instructions = _pin_instructions(work, offered)
         given = make_input(
             work.facts,
             budget=work.budget,
             caps=work.caps,
             evidence=evidence,
-            pinned=_pin_instructions(work, offered),
+            pinned=instructions,
+            alone=instructions,
             placement=self._settings.placement,
             rescue=self._settings.rescue_predecessor,
         )

@@ -375,3 +375,16 @@ def test_the_awkward_requests_hold_at_every_limit(number: int, shared_data: Path
         reached = len(made.kept)
     assert made.status == "unchanged"
     assert LISTS[dialect] in case["request"]
+
+
+@pytest.mark.parametrize(
+    ("tail", "kept"),
+    [(None, (0, 21)), (15, (0, *range(15, 22))), (0, (0, 21))],
+    ids=["walked", "chosen inside", "chosen before"],
+)
+def test_a_message_that_is_kept_alone_leaves_its_turn_to_the_tail(tail: int | None, kept: tuple[int, ...]) -> None:
+    loop = (exchange(f"call {number}", 100) for number in range(10))
+    request = given(
+        user(50), *loop, user(10), hard=700, caps=ROOMY, pinned=frozenset({0}), alone=frozenset({0}), tail=tail
+    )
+    assert plan(request).kept == kept

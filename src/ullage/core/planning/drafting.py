@@ -42,7 +42,9 @@ class Draft(Struct, frozen=True, kw_only=True):
     @property
     def parts(self) -> Parts:
         """The parts of the request."""
-        return divide(self.made, self.given.pinned, self.given.trims, start=self.given.tail or 0)
+        return divide(
+            self.made, self.given.pinned, self.given.trims, start=self.given.tail or 0, alone=self.given.alone
+        )
 
 
 def open_draft(given: PlanInput, reach: Reach | None = None) -> Draft:

@@ -89,10 +89,17 @@ class Parts(Struct, frozen=True, kw_only=True):
         return next(iter((*self.lead_ins, *self.turns)), None)
 
 
-def divide(made: Outline, pinned: frozenset[int], trims: Sequence[Trim] = (), *, start: int = 0) -> Parts:
+def divide(
+    made: Outline,
+    pinned: frozenset[int],
+    trims: Sequence[Trim] = (),
+    *,
+    start: int = 0,
+    alone: frozenset[int] = frozenset(),
+) -> Parts:
     """The parts of an outline. An older turn in which the tail starts is two parts: what is behind the start, with the words of
-    the user that opened the turn, and the rest."""
-    return _Division(made, pinned, trims, start).divide()
+    the user that opened the turn, and the rest. Those of the `pinned` messages in `alone` hold nothing of their turn."""
+    return _Division(made, pinned, trims, start, alone).divide()
 
 
 def undivided(made: Outline, pinned: frozenset[int]) -> tuple[Part, ...]:
@@ -109,10 +116,13 @@ def undivided(made: Outline, pinned: frozenset[int]) -> tuple[Part, ...]:
 
 
 class _Division:
-    def __init__(self, made: Outline, pinned: frozenset[int], trims: Sequence[Trim], start: int) -> None:
+    def __init__(
+        self, made: Outline, pinned: frozenset[int], trims: Sequence[Trim], start: int, alone: frozenset[int]
+    ) -> None:
         self._made = made
         self._pinned = pinned
         self._start = start
+        self._alone = alone
         self._trims = _by_message(trims, made.tokens)
         facts = made.facts
         self._compaction = next((index for index in reversed(made.indices) if facts[index].compaction), None)
@@ -181,9 +191,23 @@ class _Division:
                 self._add(place, exchange, kind)
             else:
                 rest.append(exchange)
-        if rest:
-            left = structs.replace(group, indices=_indices(rest), tokens=_tokens(rest), broken=False)
-            self._add("foremost" if pins else place, left, "pin" if pins else kind)
+        if not rest:
+            return
+        left = structs.replace(group, indices=_indices(rest), tokens=_tokens(rest), broken=False)
+        if not pins:
+            self._add(place, left, kind)
+        elif self._alone.issuperset(self._pinned.intersection(group.indices)):
+            self._add_older(group, rest, place, kind)
+        else:
+            self._add("foremost", left, "pin")
+
+    def _add_older(self, group: Group, rest: Sequence[Exchange], place: str, kind: PartKind) -> None:
+        """The rest of a turn that is not held by its pins: what is behind the start of the tail, and what is before it."""
+        starts_inside = group.first < self._start <= group.last
+        behind = [one for one in rest if not starts_inside or one.first >= self._start]
+        before = [one for one in rest if starts_inside and one.first < self._start]
+        for some in filter(None, (behind, before)):
+            self._add(place, _joined(group, some, first=some[0].first), kind)
 
     def _pinned_with_questions(self, exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
         """The pinned exchanges, each with the newest message of the user before it; those of one message together."""

@@ -158,5 +158,6 @@ class _Found:
 def _set_aside(given: PlanInput) -> int:
     """Room that pins, memory and what the turn has sent before take from the tail."""
     certain = sum(one.tokens for one in given.supplements if one.kind == "pin" or one.held)
+    certain += sum(given.tokens[index] for index in given.alone)
     memory = sum(one.tokens for one in given.supplements if one.kind == "memory" and not one.held)
     return certain + min(memory, given.caps.memory)
