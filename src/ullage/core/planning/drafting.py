@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain, repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -152,11 +153,9 @@ def make_plan(
 
 def _dropped(left: Iterable[Choice], older: Older | None, apart: Sequence[int]) -> tuple[Drop, ...]:
     """What is left out message by message; `apart` are those that were taken apart."""
-    dropped = sorted((Drop(index, one.reason) for one in left for index in one.part.indices), key=_index)
-    if older is None:
-        return tuple(dropped)
-    # A system message is never left out, so these are all before the others.
-    return (*map(Drop, older.messages(apart), repeat(older.reason)), *dropped)
+    dropped = [Drop(index, one.reason) for one in left for index in one.part.indices]
+    bulk = map(Drop, older.messages(apart), repeat(older.reason)) if older is not None else ()
+    return tuple(sorted((*bulk, *dropped), key=attrgetter("index")))
 
 
 def _placed(draft: Draft, offers: Iterable[Offer]) -> tuple[Placed, ...]:
@@ -194,7 +193,3 @@ def _replacement(trim: Trim) -> Replacement:
 
 def _place(trim: Trim) -> tuple[int, int]:
     return trim.index, trim.ordinal
-
-
-def _index(drop: Drop) -> int:
-    return drop.index

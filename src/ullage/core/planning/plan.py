@@ -55,10 +55,11 @@ def _plan_within(given: PlanInput, reach: Reach) -> Plan | None:
     belongs to none of the nearer calls, or the oldest turn that was taken apart is not left out as those before it."""
     draft = open_draft(given, reach)
     parts = draft.parts
-    if not parts.turns or not _stands_alone(draft.made) or _find_error(draft, parts) is not None:
+    nearer = [part for part in parts.turns if part.first > reach.beyond.lasts[-1]]
+    if not nearer or not _stands_alone(draft.made) or _find_error(draft, parts) is not None:
         return None
     selection = select(parts, given, draft.offered)
-    oldest = next(choice for choice in reversed(selection.choices) if choice.part is parts.turns[-1])
+    oldest = next(choice for choice in reversed(selection.choices) if choice.part is nearer[-1])
     if oldest.selected or oldest.part.broken or (given.tail and oldest.part.first >= given.tail):
         return None
     beyond: Reason = "before-tail" if oldest.reason == "before-tail" else "recent-tail-closed"

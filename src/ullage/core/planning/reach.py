@@ -107,7 +107,8 @@ class Older(Struct, frozen=True, kw_only=True):
 
 
 def find_reach(given: PlanInput) -> Reach | None:
-    """How far a plan may reach; `None` where nothing is certain to be beyond.
+    """How far a plan may reach; `None` where nothing is certain to be beyond. System messages and turns with pins are taken apart
+    wherever they are.
 
     That it did not reach further shows in the plan: the oldest turn that it took apart must be left out.
     """
@@ -117,18 +118,27 @@ def find_reach(given: PlanInput) -> Reach | None:
     openers = list(compress(range(edge), map(_opens_turn, facts)))
     if not openers or systems[: openers[0]] != list(range(openers[0])) or not _are_sound(facts):
         return None
-    return Reach((*systems, *range(edge, len(given.facts))), _measure_turns(openers, edge, given.tokens, systems))
+    turns = _measure_turns(openers, edge, given.tokens, systems)
+    apart = systems
+    if pinned := {bisect_right(openers, index) - 1 for index in given.pinned if openers[0] <= index < edge}:
+        apart = sorted({*systems, *(index for number in pinned for index in range(*_bounds(turns, number)))})
+        others = [number not in pinned for number in range(len(openers))]
+        turns = OldTurns(*(list(compress(column, others)) for column in turns))
+    return Reach((*apart, *range(edge, len(given.facts))), turns) if turns.firsts else None
+
+
+def _bounds(turns: OldTurns, number: int) -> tuple[int, int]:
+    return turns.firsts[number], turns.lasts[number] + 1
 
 
 def _find_edge(given: PlanInput) -> int:
     """The message that opens the first turn to be taken apart; 0 where the whole list is."""
     start = given.tail or 0
     room = given.budget.hard - given.fixed_tokens + sum(max(0, trim.saved) for trim in given.trims)
-    newest = min(given.pinned, default=len(given.facts))
     spare = _SPARE
     for index in range(len(given.facts) - 1, -1, -1):
         room -= given.tokens[index]
-        if (index < start if start else room < 0) and index <= newest and given.facts[index].opens_turn:
+        if (index < start if start else room < 0) and given.facts[index].opens_turn:
             spare -= 1
             if spare == 0:
                 return index
