@@ -151,14 +151,15 @@ def requests(draw: st.DrawFn) -> PlanInput:
         messages.append(user(draw(st.integers(0, 30))))
     total = sum(tokens for _, tokens in messages)
     hard = total * draw(st.integers(0, 10)) // 10
-    pins = st.sets(st.integers(0, len(messages) - 1), max_size=2)
+    pins = draw(st.sets(st.integers(0, len(messages) - 1), max_size=draw(st.sampled_from([0, 0, 2]))))
     kinds: list[tuple[SupplementKind, ...]] = [(), (), ("pin",), ("memory", "project"), ("retrieval",)]
     offered = draw(st.sampled_from(kinds))
     more: dict[str, Any] = {
         "fixed_tokens": draw(st.sampled_from([0, 10])),
         "tail": draw(st.one_of(st.none(), st.integers(0, len(messages)))),
         "rescue": draw(st.booleans()),
-        "pinned": frozenset(draw(pins)) if draw(st.integers(0, 2)) == 0 else frozenset(),
+        "pinned": frozenset(pins),
+        "alone": frozenset(one for one in pins if draw(st.booleans())),
         "placement": draw(st.sampled_from(["latest-user", "stable-prefix", "hybrid"])),
         "trims": tuple(
             trim(index, tokens, tokens // 4)
