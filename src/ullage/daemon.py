@@ -19,10 +19,11 @@ from ullage.catalogs.orders import LITELLM_ADDRESS
 from ullage.core.errors import CallError
 from ullage.engine import Engine
 from ullage.engine.collecting import keep_collected
+from ullage.engine.targets import ConfiguredTargets
 from ullage.gateway import Gateway, GatewayServer
 from ullage.gateway.control import Control
 from ullage.gateway.token import load_token, make_token, token_path
-from ullage.settings import resolve_upstreams
+from ullage.settings import environment, resolve_upstreams
 from ullage.settings.proxies import find_proxies
 from ullage.stores.opening import open_store
 from ullage.upstream import UpstreamClient
@@ -92,6 +93,7 @@ async def running(settings: Settings, data_dir: Path, cache_dir: Path | None = N
             new_id=_make_ids(),
             sources=catalogs,
             data_dir=data_dir,
+            targets=ConfiguredTargets(settings, environment(), catalogs),
         )
         stack.push_async_callback(asyncio.to_thread, engine.close)
         upstreams = resolve_upstreams(settings)

@@ -61,6 +61,24 @@ class _State:
             self._answers[provider, model] = answer
         return answer
 
+    def models(self, provider: str) -> tuple[str, ...]:
+        said = self.reported.get(provider)
+        if said is not None:
+            return tuple(sorted(said.models))
+        row = find_provider(provider)
+        listed = ((self.litellm, row.litellm), (self.genai, row.genai)) if row is not None else ()
+        return tuple(
+            sorted(
+                {
+                    model
+                    for catalogue, ids in listed
+                    if catalogue is not None
+                    for one in ids
+                    for model in catalogue.rows(one)
+                }
+            )
+        )
+
     def _find(self, provider: str, model: str) -> Iterator[Layer]:
         question = Question(provider, model, find_provider(provider))
         if self.litellm is not None:
@@ -98,6 +116,15 @@ class Catalogs:
         if len(model) > LONGEST_ID or len(provider) > LONGEST_NAME:
             return ()
         return self._state.layers(provider, model)
+
+    def models(self, provider: str) -> tuple[str, ...]:
+        """Ids of the models that a provider said it offers; where it said nothing, of those that catalogues list for it."""
+        return self._state.models(provider) if len(provider) <= LONGEST_NAME else ()
+
+    @property
+    def edition(self) -> object:
+        """What is known now, as a mark: another object stands for other answers."""
+        return self._state
 
     def note_models(self, provider: str, payload: bytes) -> None:
         """Takes in what a provider answered when it was asked for its models, and writes a small file if that is new.

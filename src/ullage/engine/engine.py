@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .departure import Departure
     from .endpoint import Endpoint
     from .knowledge import Sources
+    from .targets import Targets
 
 
 MODE_HEADER = "x-ullage-mode"
@@ -30,7 +31,8 @@ MODES = ("observe", "managed")
 
 class Engine:
     """Begins and finishes exchanges. `clock_ms` is wall time in epoch milliseconds, `clock` monotonic seconds; `sources` say what
-    is published of models. Artifacts are kept in `data_dir`; without one, no result is trimmed."""
+    is published of models, `targets` where a routed request may go. Artifacts are kept in `data_dir`; without one, no result is
+    trimmed."""
 
     def __init__(
         self,
@@ -42,7 +44,9 @@ class Engine:
         new_id: Callable[[], str],
         sources: Sources | None = None,
         data_dir: Path | None = None,
+        targets: Targets | None = None,
     ) -> None:
+        self.targets = targets
         self._settings = settings
         self._clock_ms = clock_ms
         self._clock = clock

@@ -56,17 +56,32 @@ def find_credential(provider: str, environ: Mapping[str, str] | None = None) -> 
     Raises `SettingsError` for a value that no key can have; the message does not repeat it.
     """
     environ = environment() if environ is None else environ
-    for variable in KEY_VARIABLES.get(provider, ()):
-        value = environ.get(variable, "").strip()
-        if not value:
-            continue
-        if not _KEY.fullmatch(value):
-            raise SettingsError(
-                f"{variable} holds characters that no key has.",
-                hint=f"Set {variable} to the key alone, without quotes.",
-            )
-        return Credential(variable, value)
-    return None
+    found = (read_variable(variable, environ) for variable in KEY_VARIABLES.get(provider, ()))
+    return next((credential for credential in found if credential is not None), None)
+
+
+def read_key(place: str, environ: Mapping[str, str]) -> Credential | None:
+    """The key at a place that a setting names, `env:VARIABLE`; `None` if there is none.
+
+    Raises `SettingsError` for a value that no key can have, and for a keyring, which cannot be read.
+    """
+    kind, _, name = place.partition(":")
+    if kind != "env":
+        raise SettingsError(f"{place}: keyrings cannot be read.", hint="Use env:VARIABLE.", code="no_keyring")
+    return read_variable(name, environ)
+
+
+def read_variable(variable: str, environ: Mapping[str, str]) -> Credential | None:
+    """The key in a variable; `None` if it is not set. Raises `SettingsError` for a value that no key can have."""
+    value = environ.get(variable, "").strip()
+    if not value:
+        return None
+    if not _KEY.fullmatch(value):
+        raise SettingsError(
+            f"{variable} holds characters that no key has.",
+            hint=f"Set {variable} to the key alone, without quotes.",
+        )
+    return Credential(variable, value)
 
 
 def need_credential(provider: str, environ: Mapping[str, str] | None = None) -> Credential:

@@ -10,6 +10,8 @@ from ullage.core.privacy.policy import PrivacySettings
 from ullage.core.profiles.heuristics import Defaults, Heuristics, Profile, Rule, ToolShape
 from ullage.core.profiles.overrides import ModelOverride, PlannerEstimator, Tokens
 
+from .routing import ProviderSettings, RoutingSettings
+
 Mode = Literal["observe", "managed"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -228,6 +230,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(description="Provider root per dialect; see `ullage config show` for the defaults."),
     ] = field(default_factory=dict)
     upstream: UpstreamSettings = field(default_factory=UpstreamSettings)
+    providers: Annotated[
+        dict[str, ProviderSettings],
+        Meta(description="Providers under names of your own, and what differs for well-known ones."),
+    ] = field(default_factory=dict)
     accounting: AccountingSettings = field(default_factory=AccountingSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
     calibration: CalibrationSettings = field(default_factory=CalibrationSettings)
@@ -235,4 +241,5 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     artifacts: ArtifactSettings = field(default_factory=ArtifactSettings)
     memory: MemorySettings = field(default_factory=MemorySettings)
     privacy: PrivacySettings = field(default_factory=PrivacySettings)
+    routing: RoutingSettings = field(default_factory=RoutingSettings)
     store: StoreSettings = field(default_factory=StoreSettings)

@@ -1,5 +1,5 @@
 """Tables whose names are the user's own: `[accounting.profiles.NAME]`, `[accounting.tool_shapes.NAME]`, `[[accounting.rules]]`,
-`[models.overrides."PROVIDER/MODEL"]`, `[privacy.remote_providers.NAME]`.
+`[models.overrides."PROVIDER/MODEL"]`, `[privacy.remote_providers.NAME]`, `[providers.NAME]`, `[routing.aliases.NAME]`.
 
 Named members of a later file replace those of an earlier one, rules are appended. Each value is judged alone, as everywhere; but
 a rule of which nobody knows whom it is for is not used.
@@ -22,6 +22,7 @@ from .catalog import Setting, convert, example_of, record_settings
 from .overrides import HOW_TO_NAME, OVERRIDES, drop_contradictions, find_key_problem, narrow, refuse_to_project
 from .privacy import ALLOWED, REMOTE_PROVIDERS, refuse_provider_to_project
 from .provenance import Choice, Problem, ProblemCode, Source, SourceKind
+from .routing import AliasSettings, ProviderSettings
 from .toml_file import KeyPath
 
 if TYPE_CHECKING:
@@ -30,15 +31,21 @@ if TYPE_CHECKING:
     from .layers import Entry
 
 PROFILES, TOOL_SHAPES, RULES = "accounting.profiles", "accounting.tool_shapes", "accounting.rules"
+PROVIDERS, ALIASES = "providers", "routing.aliases"
 TABLES: dict[str, type[Struct]] = {
     PROFILES: Profile,
     TOOL_SHAPES: ToolShape,
     RULES: Rule,
     OVERRIDES: ModelOverride,
     REMOTE_PROVIDERS: RemoteProvider,
+    PROVIDERS: ProviderSettings,
+    ALIASES: AliasSettings,
 }
 """The record of one member of each table."""
 
+_PATHS = {table: tuple(table.split(".")) for table in TABLES}
+_USERS_ALONE = frozenset({PROVIDERS, ALIASES})
+"""Tables of which a project's file may say nothing."""
 _TEMPLATE = "template"
 _MATCH = "match"
 
@@ -105,14 +112,17 @@ def missing_profiles(chosen: dict[str, Choice]) -> Iterator[Problem]:
 
 def place(tree: dict[str, Any], key: str, value: Any) -> bool:
     """Puts a member of a table where it belongs in the tree of all settings; false for the key of anything else."""
-    for table in TABLES:
-        section, _, name = table.partition(".")
-        if key.startswith(f"{table}["):
-            tree.setdefault(section, {}).setdefault(name, []).append(value)
-            return True
-        if key.startswith(f"{table}."):
-            tree.setdefault(section, {}).setdefault(name, {})[key.removeprefix(f"{table}.")] = value
-            return True
+    for table, (*sections, name) in _PATHS.items():
+        member = key.removeprefix(table)
+        if member == key or member[0] not in "[.":
+            continue
+        for section in sections:
+            tree = tree.setdefault(section, {})
+        if member[0] == "[":
+            tree.setdefault(name, []).append(value)
+        else:
+            tree.setdefault(name, {})[member[1:]] = value
+        return True
     return False
 
 
@@ -132,6 +142,8 @@ class _Judging:
         key = f"{RULES}[{self._kind}:{name}]" if table == RULES else f"{table}.{name}"
         if table == OVERRIDES and (reason := find_key_problem(str(name))) is not None:
             self._refuse_once(key, source, reason)
+        elif leaf is None and table in _USERS_ALONE and self._kind == "project":
+            self.problems.append(_refused(key, source, "not_allowed", _belongs_to_user(key)))
         elif leaf is None:
             self._members.setdefault(key, Choice({}, source))
         elif (problem := _problem_of(TABLES[table], leaf) or self._presumption(table, str(name), leaf)) is not None:
@@ -162,18 +174,25 @@ class _Judging:
 
     def _presumption(self, table: str, name: str, leaf: _Leaf) -> Problem | None:
         """What a project says of models and providers and only a user may say."""
-        if table not in (OVERRIDES, REMOTE_PROVIDERS) or self._kind != "project":
+        if self._kind != "project":
             return None
-        if table == REMOTE_PROVIDERS:
+        told = None
+        if table in _USERS_ALONE:
+            told = _belongs_to_user(leaf.key)
+        elif table == REMOTE_PROVIDERS:
             told = refuse_provider_to_project(name, leaf.value, self._below)
-        else:
+        elif table == OVERRIDES:
             told = refuse_to_project(name, leaf.field, leaf.value, self._below)
         return None if told is None else _refused(leaf.key, leaf.source, "not_allowed", told)
 
 
 def _table_of(entry: Entry) -> str | None:
-    table = ".".join(map(str, entry.path[:2]))
-    return table if table in TABLES else None
+    return next((table for table, path in _PATHS.items() if entry.path[: len(path)] == path), None)
+
+
+def _rest_of(table: str, entry: Entry) -> KeyPath:
+    """What follows the table's name in an entry's path."""
+    return entry.path[len(_PATHS[table]) :]
 
 
 def _spelled_out(entry: Entry) -> Entry:
@@ -187,7 +206,9 @@ def _spelled_out(entry: Entry) -> Entry:
 
 def _is_no_table(entry: Entry) -> bool:
     """Whether a value stands where a table of fields should, or a table in the place of an array or the other way round."""
-    table, rest, value = _table_of(entry), entry.path[2:], entry.value
+    table = _table_of(entry)
+    assert table is not None
+    rest, value = _rest_of(table, entry), entry.value
     if table == RULES and not rest:
         return not isinstance(value, list) or not all(isinstance(member, dict) for member in value)
     if rest and isinstance(rest[0], int) != (table == RULES):
@@ -203,8 +224,9 @@ def _how_to_write(entry: Entry) -> tuple[str, str]:
 
 def _leaves(entry: Entry) -> Iterator[tuple[str, str | int, _Leaf | None]]:
     """Table, name and value of everything in an entry; no value for a member that is only named."""
-    table, rest = _table_of(entry), entry.path[2:]
+    table = _table_of(entry)
     assert table is not None
+    rest = _rest_of(table, entry)
     if _is_no_table(entry) and not isinstance(entry.value, list):
         return
     if table == RULES and not rest and isinstance(entry.value, list):
@@ -258,7 +280,11 @@ def _problem_of(record: type[Struct], leaf: _Leaf) -> Problem | None:
     try:
         _value_of(record, leaf)
     except ValueError as error:
-        return _refused(leaf.key, leaf.source, "bad_value", (str(error), example_of(fields[leaf.field])))
+        setting = fields[leaf.field]
+        # What stands there may be the key itself, which is never repeated.
+        secret = record is ProviderSettings and leaf.field == "key"
+        told = f"{leaf.key} must be {setting.allowed}." if secret else str(error)
+        return _refused(leaf.key, leaf.source, "bad_value", (told, example_of(setting)))
     return None
 
 
@@ -267,6 +293,10 @@ def _value_of(record: type[Struct], leaf: _Leaf) -> Any:
     if leaf.field == _TEMPLATE:
         return leaf.value
     return convert(msgspec.structs.replace(_fields(record)[leaf.field], key=leaf.key), leaf.value, lenient=False)
+
+
+def _belongs_to_user(key: str) -> tuple[str, str]:
+    return f"A project file may not set {key}.", "It belongs in the user's own file."
 
 
 def _says_whom(field: str) -> bool:

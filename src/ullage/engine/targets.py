@@ -1,0 +1,198 @@
+"""Where a routed request may go: who offers which models, at what address, with whose key (design, section 10)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.core.errors import CallError
+from ullage.core.routing.capability import capability_of
+from ullage.core.routing.identity import find_match, split_target
+from ullage.core.routing.knowing import prepare_known
+from ullage.core.routing.models import ModelRecord
+from ullage.core.routing.suggesting import suggest
+from ullage.core.wire import Dialect
+from ullage.settings import DEFAULT_UPSTREAMS, resolve_upstreams
+from ullage.settings.credentials import KEY_VARIABLES, Credential
+from ullage.settings.providers import Provider, find_providers
+from ullage.settings.resolving import resolve_by
+from ullage.upstream import provider_of
+from ullage.upstream.keys import check_destination
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ullage.core.profiles import Layer
+    from ullage.core.routing.filtering import Candidate
+    from ullage.settings import Settings
+
+_KEY_OWNERS = {variable: provider for provider, variables in KEY_VARIABLES.items() for variable in variables}
+
+
+class Destination(Struct, frozen=True, kw_only=True):
+    """Where the requests for a target go. `root` has no API version.
+
+    `client_key`: the client's own credential goes along, as it came; it does so to the default upstream of the protocol that it
+    came in by and nowhere else. Otherwise it is taken out, and `credential` is sent in its place, or none where that is `None`.
+    """
+
+    target: str
+    provider: str
+    model: str
+    dialect: Dialect
+    root: str
+    credential: Credential | None = None
+    client_key: bool = False
+
+
+class Targets(Protocol):
+    """The models that may be chosen. Any thread may ask."""
+
+    def candidates(self, dialect: Dialect, *, client_key: bool) -> tuple[Candidate, ...]:
+        """All known models at providers that speak this dialect. `client_key`: the client has a credential of its own.
+
+        The same object as long as nothing new is known. The first one may take some tenths of a second, so not on the event loop.
+        """
+        ...
+
+    def destination(self, target: str, dialect: Dialect, *, client_key: bool) -> Destination | None:
+        """Where a target's requests in this dialect go; `None` where nobody takes them, or for want of a key."""
+        ...
+
+    def suggest(self, target: str) -> str | None:
+        """The target that was probably meant by one that there is not."""
+        ...
+
+
+class Offers(Protocol):
+    """What is published of providers and their models. `edition` is another object when anything new is."""
+
+    @property
+    def edition(self) -> object: ...
+
+    def layers(self, provider: str, model: str) -> Sequence[Layer]: ...
+
+    def models(self, provider: str) -> Sequence[str]: ...
+
+
+class NoOffers:
+    """Nobody publishes anything."""
+
+    edition: object = None
+
+    def layers(self, provider: str, model: str) -> Sequence[Layer]:
+        return ()
+
+    def models(self, provider: str) -> Sequence[str]:
+        return ()
+
+
+class ConfiguredTargets:
+    """The targets of the settings. Keys are looked up in `environ` once, here."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str], offers: Offers | None = None) -> None:
+        self._settings = settings
+        self._offers = offers or NoOffers()
+        self._upstreams = resolve_upstreams(settings)
+        self._providers = {one.name: _checked(one) for one in _reachable(settings, environ, self._upstreams)}
+        self._known: dict[tuple[Dialect, bool], tuple[object, tuple[Candidate, ...]]] = {}
+
+    def candidates(self, dialect: Dialect, *, client_key: bool) -> tuple[Candidate, ...]:
+        edition = self._offers.edition
+        known = self._known.get((dialect, client_key))
+        if known is None or known[0] is not edition:
+            found = tuple(self._find(dialect, client_key=client_key))
+            known = self._known[dialect, client_key] = edition, found
+        return known[1]
+
+    def destination(self, target: str, dialect: Dialect, *, client_key: bool) -> Destination | None:
+        parts = split_target(target)
+        provider = self._providers.get(parts[0]) if parts is not None else None
+        if parts is None or provider is None or dialect not in provider.dialects:
+            return None
+        own = client_key and self._takes_client_key(provider, dialect)
+        if not own and provider.problem:
+            return None
+        return Destination(
+            target=target,
+            provider=provider.name,
+            model=parts[1],
+            dialect=dialect,
+            root=provider.root,
+            credential=None if own else provider.credential,
+            client_key=own,
+        )
+
+    def suggest(self, target: str) -> str | None:
+        return suggest(target, [f"{one.name}/{model}" for one in self._providers.values() for model in self._ids(one)])
+
+    def _takes_client_key(self, provider: Provider, dialect: Dialect) -> bool:
+        return provider.root == self._upstreams[dialect]
+
+    def _find(self, dialect: Dialect, *, client_key: bool) -> Iterator[Candidate]:
+        for provider in self._providers.values():
+            if dialect not in provider.dialects:
+                continue
+            has_key = not provider.problem or (client_key and self._takes_client_key(provider, dialect))
+            for model in self._ids(provider):
+                candidate = self._candidate(provider, model, dialect, authenticated=has_key)
+                if candidate is not None:
+                    yield candidate
+
+    def _ids(self, provider: Provider) -> Iterator[str]:
+        """Ids that it is said to offer, and those that the scope names in full."""
+        exact = [parts for one in self._settings.routing.models if "*" not in one and (parts := split_target(one))]
+        named = [model for name, model in exact if name == provider.name]
+        yield from dict.fromkeys((*(provider.models or self._offers.models(provider.name)), *named))
+
+    def _candidate(self, provider: Provider, model: str, dialect: Dialect, *, authenticated: bool) -> Candidate | None:
+        """The candidate; `None` for one that nobody named and of which too little is known."""
+        record = ModelRecord(provider=provider.name, id=model, api=dialect, authenticated=authenticated)
+        scope = self._settings.routing.models
+        named = find_match(scope, record.target) is not None if scope else model in provider.models
+        if not named and (scope or capability_of(record).overall == "unknown"):
+            return None
+        layers = self._offers.layers(provider.name, model)
+        profile = resolve_by(self._settings, provider.name, model, dialect=dialect, layers=layers)
+        found = prepare_known(record, profile)
+        if not named and (found.model.context_window is None or not found.price.known):
+            return None
+        return found
+
+
+def _reachable(settings: Settings, environ: Mapping[str, str], upstreams: Mapping[Dialect, str]) -> Iterator[Provider]:
+    """The providers of the settings, and those that the dialects go to by default.
+
+    A dialect that was sent elsewhere leaves its usual provider, unless the settings name that one.
+    """
+    moved = {(DEFAULT_UPSTREAMS[dialect], dialect) for dialect, root in upstreams.items()} - {
+        (root, dialect) for dialect, root in upstreams.items()
+    }
+    found: dict[str, Provider] = {}
+    for one in find_providers(settings, environ):
+        kept = tuple(dialect for dialect in one.dialects if (one.root, dialect) not in moved)
+        if one.name in settings.providers or kept:
+            found[one.name] = one if one.name in settings.providers else replace(one, dialects=kept)
+    for dialect, root in upstreams.items():
+        if any(one.root == root and dialect in one.dialects for one in found.values()):
+            continue
+        name = provider_of(root)
+        there = found.get(name) or Provider(name=name, root=root, dialects=(), problem="Only a client has its key.")
+        if there.root == root:
+            there = replace(there, problem="") if there.loopback else there
+            found[name] = replace(there, dialects=(*there.dialects, dialect))
+    yield from found.values()
+
+
+def _checked(provider: Provider) -> Provider:
+    """The provider, without its key where that must not go to its address."""
+    if provider.credential is None:
+        return provider
+    owner = _KEY_OWNERS.get(provider.credential.variable) or provider_of(provider.root)
+    try:
+        check_destination(owner, provider.root)
+    except CallError as error:
+        return replace(provider, credential=None, problem=error.message)
+    return provider
