@@ -155,3 +155,22 @@ def test_an_excerpt_begins_and_ends_between_characters_as_people_see_them(chars:
     missing = len(text) - len(first) - len(last)
     assert f"[… {missing} characters of this result are " in shown
     assert not any(unicodedata.category(sign) == "Cs" for sign in shown)
+
+
+async def test_counters_of_old_turns_do_not_pile_up(managed: Managed) -> None:
+    """A kind of our own, found with Claude Code: it says behind each message of the user how many tokens are left, in a system
+    message. Such messages are kept, but of these each contradicts the one before."""
+    story = Story("anthropic")
+    async with managed(900) as gate:
+        for number in range(30):
+            story.user(f"{number} {words(30)}")
+            story.add({"role": "system", "content": f"<total_tokens>{15_000_000 - number} tokens left</total_tokens>"})
+            for _ in range(2):
+                reply = await gate.send(story, x_ullage_session="s")
+                assert reply.status == 200
+                assert reply.raw.count(b"tokens left") <= len(reply.messages) / 2
+                story.exchange(words(30))
+                story.add({"role": "system", "content": "<total_tokens>14000000 tokens left</total_tokens>"})
+            story.assistant(words(30))
+    assert reply.plan == "managed"
+    assert reply.raw.count(b"tokens left") < 20

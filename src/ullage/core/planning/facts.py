@@ -6,6 +6,7 @@ turn, which calls it makes and answers, and what it must travel with.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -43,6 +44,9 @@ _LEADING = frozenset({"reasoning", "mcp_approval_response", "item_reference"})
 # Where a host adds words of its own to what the user sends, in the client's request and beside tool results.
 _HOST_WORDS = "<system-reminder>"
 
+# What Claude Code (2.1.332) says in a system message of its own behind each message of the user. Kept like other system messages,
+# those of old turns would pile up, each contradicting the one before.
+_PASSING = re.compile(r"\s*<total_tokens>\d+ tokens left</total_tokens>\s*")
 
 SYSTEM_ROLES: frozenset[Role] = frozenset({"system", "developer"})
 
@@ -98,10 +102,12 @@ class SliceFacts(Struct, frozen=True, kw_only=True, gc=False):
 def facts_of(message: Message, dialect: Dialect, *, summary: bool = False) -> SliceFacts:
     """What matters of a message. `summary` is what a host knows that has summaries as messages of their own kind."""
     parts = message.parts
+    # What only says how things stood belongs to its turn, and leaves with it.
+    role: Role = "user" if message.role == "system" and _is_passing(parts) else message.role
     results = [part for part in parts if part.kind == "tool_result"]
     calls = [part for part in parts if part.kind == "tool_call"]
     return SliceFacts(
-        role=message.role,
+        role=role,
         opens_turn=message.role == "user" and not summary and not results and _is_spoken(parts, dialect),
         calls=tuple(_key(part, dialect) for part in calls if part.wire_type not in _HOSTED),
         hosted=tuple(_key(part, dialect) for part in calls if part.wire_type in _HOSTED),
@@ -115,6 +121,10 @@ def facts_of(message: Message, dialect: Dialect, *, summary: bool = False) -> Sl
         thinking=dialect == "anthropic" and any(part.kind == "thinking" and part.carries_reasoning for part in parts),
         media=sum(map(_count_media, parts)),
     )
+
+
+def _is_passing(parts: tuple[Part, ...]) -> bool:
+    return len(parts) == 1 and _PASSING.fullmatch(parts[0].text) is not None
 
 
 def _is_spoken(parts: tuple[Part, ...], dialect: Dialect) -> bool:
