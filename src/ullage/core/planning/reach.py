@@ -114,7 +114,7 @@ def find_reach(given: PlanInput) -> Reach | None:
     """
     edge = _find_edge(given)
     facts = given.facts[:edge]
-    systems = [index for index, role in enumerate(map(_role, facts)) if role in SYSTEM_ROLES]
+    systems = list(compress(range(edge), map(SYSTEM_ROLES.__contains__, map(_role, facts))))
     openers = list(compress(range(edge), map(_opens_turn, facts)))
     if not openers or systems[: openers[0]] != list(range(openers[0])) or not _are_sound(facts):
         return None

@@ -134,18 +134,20 @@ class _Found:
         self.turns = [0]
         self._behind = list(accumulate(reversed(tokens), initial=0))
         self._openers = list(compress(range(len(facts)), map(_opens_turn, facts)))
-        self._systems = [index for index, role in enumerate(map(_role, facts)) if role in _SYSTEM]
-        self._opening = list(accumulate((tokens[index] for index in self._openers), initial=0))
-        self._fixed = list(accumulate((tokens[index] for index in self._systems), initial=0))
+        self._systems = list(compress(range(len(facts)), map(_SYSTEM.__contains__, map(_role, facts))))
+        self._opening = list(accumulate(map(tokens.__getitem__, self._openers), initial=0))
+        self._fixed = list(accumulate(map(tokens.__getitem__, self._systems), initial=0))
         before = -1
         for opener in self._openers:
             between = opener - before - 1
-            if opener and (before < 0 or between > (between and self._count_systems(before, opener))):
+            if between and self._systems and before >= 0:
+                between -= self._count_systems(before, opener)
+            if opener and (before < 0 or between > 0):
                 self.turns.append(opener)
             before = opener
 
     def _count_systems(self, start: int, stop: int) -> int:
-        return bisect_left(self._systems, stop) - bisect_left(self._systems, start) if self._systems else 0
+        return bisect_left(self._systems, stop) - bisect_left(self._systems, start)
 
     def kept(self, start: int) -> int:
         """Tokens kept by a tail that begins at `start`."""
