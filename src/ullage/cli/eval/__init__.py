@@ -14,6 +14,7 @@ command = LazyGroup(
         ),
         "bench": ("ullage.cli.eval.bench:command", "How much of the evidence for a question plans keep."),
         "replay": ("ullage.cli.eval.replay:command", "What recorded sessions would have cost with another tail."),
+        "tasks": ("ullage.cli.eval.tasks:command", "What your own tasks made of the router, run by run."),
         "tokens": ("ullage.cli.eval.tokens:command", "How far estimates are from what providers counted."),
     },
 )
