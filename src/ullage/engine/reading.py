@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from ullage.core.accounting import Breakdown, Meter, assemble, make_meter, read_options, requested_output
+from ullage.core.accounting import Breakdown, Meter, assemble, make_meter, read_options
 from ullage.core.errors import RequestError, StoreError
 from ullage.core.wire import AnswerReader, Caller, Conversation, find_project, parse_request, recognise
+from ullage.core.wire.output import requested_output
 from ullage.settings.policy import make_policy
 from ullage.settings.resolving import growth_estimator
 from ullage.upstream import provider_of

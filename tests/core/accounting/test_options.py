@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ullage.core.accounting import Options, read_options, requested_output
+from ullage.core.accounting import Options, read_options
 from ullage.core.wire import Conversation, Dialect, parse_request
 
 
@@ -120,28 +120,3 @@ def test_a_description_beside_a_schema_and_a_budget_of_the_task_are_seen() -> No
 
 def test_odd_options_count_as_none() -> None:
     assert options("openai-responses", text="x", tool_choice=7, response_format=[], thinking=1) == Options()
-
-
-@pytest.mark.parametrize(
-    ("dialect", "body", "tokens"),
-    [
-        ("openai-chat", {}, None),
-        ("openai-chat", {"max_tokens": 100}, 100),
-        ("openai-chat", {"max_completion_tokens": 100}, 100),
-        ("openai-chat", {"max_tokens": 100, "max_completion_tokens": 200}, 200),
-        ("openai-responses", {"max_output_tokens": 100}, 100),
-        ("openai-responses", {"max_output_tokens": None}, None),
-        ("anthropic", {"max_tokens": 64_000, "thinking": {"type": "enabled", "budget_tokens": 32_000}}, 64_000),
-        ("gemini", {"generationConfig": {"maxOutputTokens": 100}}, 100),
-        ("gemini", {"generation_config": {"max_output_tokens": 100}}, 100),
-        ("gemini", {"generationConfig": {}}, None),
-        ("openai-chat", {"max_tokens": "100"}, None),
-        ("openai-chat", {"max_tokens": True, "max_completion_tokens": -1}, None),
-        ("openai-chat", {"max_tokens": 0}, None),
-        ("gemini", {"generationConfig": [1]}, None),
-    ],
-)
-def test_the_output_that_is_asked_for_is_read_in_every_dialect(
-    dialect: Dialect, body: dict[str, Any], tokens: int | None
-) -> None:
-    assert requested_output(parse(dialect, **body)) == tokens

@@ -6,7 +6,7 @@ from .growth import grown, next_prompt
 from .measure import Entry, Measure, measure_message, measure_system, measure_tool
 from .measured import CallFacts, measured_growth, measured_harness, retained_reasoning
 from .meter import Meter, make_meter
-from .options import NO_OPTIONS, Options, read_options, requested_output
+from .options import NO_OPTIONS, Options, read_options
 from .payloads import SHAPES, Payload, guess_shape, read_payload
 from .recorded import Record, account_recorded, measured_ratios
 from .report import load_report, report
@@ -48,6 +48,5 @@ __all__ = [
     "read_payload",
     "render_view",
     "report",
-    "requested_output",
     "retained_reasoning",
 ]

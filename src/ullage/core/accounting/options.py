@@ -50,17 +50,6 @@ def read_options(conversation: Conversation) -> Options:
     return options_from(conversation.options)
 
 
-def requested_output(conversation: Conversation) -> int | None:
-    """The tokens that a request lets its answer have at most, thinking included; `None` if it does not say."""
-    raw = conversation.options
-    config = next((decode(raw[name]) for name in _CONFIGS if name in raw), None)
-    asked = [decode(raw[name]) for name in _OUTPUT_NAMES if name in raw]
-    asked += [_member(config, "maxOutputTokens"), _member(config, "max_output_tokens")]
-    return max((tokens for tokens in asked if type(tokens) is int and tokens > 0), default=None)
-
-
-_OUTPUT_NAMES = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-_CONFIGS = ("generationConfig", "generation_config")
 _NAMES = (
     "tool_choice", "parallel_tool_calls", "function_call", "toolConfig", "thinking", "reasoning", "response_format", "text",
     "output_config", "output_format", "generationConfig",

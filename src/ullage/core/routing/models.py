@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ullage.core.errors import InputError
 from ullage.core.profiles import Prices
+from ullage.core.profiles.thinking import THINKING_LEVELS
 
 from .identity import split_target
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from ullage.core.profiles import ModelProfile
 
 Input = Literal["text", "image"]
-
-THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
-"""How much a model may think, from nothing upward (section 1)."""
 
 _TEXT: tuple[Input, ...] = ("text",)
 _TEXT_AND_IMAGES: tuple[Input, ...] = ("text", "image")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from ullage.core.profiles.thinking import THINKING_LEVELS, ThinkingLevel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .task import TaskProfile
 
-Level = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
-LEVELS: tuple[Level, ...] = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+Level = ThinkingLevel
+LEVELS: tuple[Level, ...] = THINKING_LEVELS
 """From the least to the most (section 1)."""
 
 _BELOW: tuple[tuple[float, Level], ...] = (

@@ -11,6 +11,7 @@ from ullage.core.errors import CallError
 
 from .edits import apply, sibling_cuts
 from .layout import LAYOUTS, Node, holders, list_member
+from .options import option_edits
 from .slicing import find_member
 from .writing import as_message
 
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 
     from .conversation import Conversation, Member, Slice, SliceKind
     from .edits import Edit
+    from .options import Path
     from .slicing import Span
 
 _NOTHING: Mapping[int, Any] = MappingProxyType({})
+_NO_OPTIONS: Mapping[Path, Any] = MappingProxyType({})
 
 
 def render(
@@ -33,11 +36,13 @@ def render(
     model: str | None = None,
     inserted: Mapping[int, Sequence[bytes]] = _NOTHING,
     replaced: Mapping[int, bytes] = _NOTHING,
+    options: Mapping[Path, Any] = _NO_OPTIONS,
 ) -> bytes:
     """The body with the slices of the given indexes (`None`: all), in the order in which they came.
 
     `inserted` are messages of ours, as JSON, by the number of the message of the client that they stand before: its place counts,
-    kept or not, and the number of messages stands for the end. `replaced` gives messages other bytes.
+    kept or not, and the number of messages stands for the end. `replaced` gives messages other bytes. `options` gives members
+    beside the messages other values, by their paths, or takes them away (`REMOVED` of `options`).
 
     With everything kept and the model unchanged these are the very bytes that came in. Else every kept slice and every other byte
     of the top level stay as they are. A list of messages of which nothing is kept becomes `[]`; the member of tools or system
@@ -55,6 +60,8 @@ def render(
             dropped += gone
     edits += _member_cuts(conversation.members, dropped)
     body = conversation.body
+    if options:
+        edits += option_edits(body, _inside(conversation), conversation.members, options)
     if model is None or model == conversation.model:
         return apply(body, edits) if edits else body
     member = find_member(conversation.members, "model")
@@ -63,6 +70,12 @@ def render(
         return apply(body, [*edits, (member.value, member.end, value)])
     rendered = apply(body, edits)
     return rendered if conversation.dialect == "gemini" else _with_model(rendered, value)
+
+
+def _inside(conversation: Conversation) -> int:
+    """The place behind the brace that opens the request."""
+    before = conversation.members[0].start if conversation.members else len(conversation.body)
+    return conversation.body.rindex(b"{", 0, before) + 1
 
 
 def _message_edits(
