@@ -3,7 +3,7 @@
 Anthropic takes one with content neither as the first message nor right before a message of the user, only behind one (status
 400 otherwise); one that says nothing but how much to think may stand anywhere. Such messages are kept whatever leaves around
 them. One that lost its place goes to the next place that is one, in its order and with its bytes: what it says holds from there
-on, and all that it held for before has left.
+on, and all that it held for before has left. One that had no such place from the client stays where it is.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Seats:
 
     def pass_by(self, index: int) -> None:
         head = _read_head(self._messages[index].raw)
-        if head.role == "system" and bytes(head.content) != b"[]":
+        if _is_told(head) and self._had_place(index):
             self._waiting.append(index)
             return
         if head.role != "system":
@@ -70,12 +70,32 @@ class _Seats:
         # Without any place they stay: the client's own list has none either.
         return sorted([*self._stay, *self._waiting]), self._moved
 
+    def _had_place(self, index: int) -> bool:
+        """Whether the client put it behind a message of the user and not before one."""
+        roles = [self._role_beside(index, step) for step in (-1, 1)]
+        return roles[0] == "user" and roles[1] != "user"
+
+    def _role_beside(self, index: int, step: int) -> str:
+        """The role of the nearest message on this side that is no system message; empty at the end of the list."""
+        index += step
+        while 0 <= index < len(self._messages):
+            role = _read_head(self._messages[index].raw).role
+            if role != "system":
+                return role
+            index += step
+        return ""
+
     def _seat(self, *, before: int) -> None:
         if self._waiting and self._last is not None and self._waiting[0] > self._last:
             self._stay += self._waiting
         elif self._waiting:
             self._moved[before] = [self._messages[index].raw for index in self._waiting]
         self._waiting = []
+
+
+def _is_told(head: _Head) -> bool:
+    """Whether it is a system message that says something."""
+    return head.role == "system" and bytes(head.content) != b"[]"
 
 
 def _read_head(raw: bytes) -> _Head:
