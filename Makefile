@@ -65,6 +65,9 @@ clients: ## install the real clients that the conformance tests drive (needs npm
 try-%: $(VENV)/.dev ## one prompt of a real client through the gateway: try-claude-code, try-codex, try-pi, ...
 	@$(BIN)/python scripts/try_client.py $*
 
+try-managed-%: $(VENV)/.dev ## the same in managed mode and a window that is too small: try-managed-claude-code, ...
+	@$(BIN)/python scripts/try_client.py $* --managed
+
 wheel-test: $(VENV)/.dev ## build the wheel, install it into an empty environment, start it
 	@sh scripts/wheel-test
 

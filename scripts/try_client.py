@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Try one real client: one prompt, with a tool call, through the gateway to the fake provider.
 
-    scripts/try_client.py claude-code|codex|pi|opencode|gemini-cli|aider|llm
+    scripts/try_client.py claude-code|codex|pi|opencode|gemini-cli|aider|llm [--managed]
 
 Needs `scripts/clients/install` once. The client runs unmodified in a home folder of its own and
 is pointed at the gateway by `ullage setup CLIENT --write`; no key, no network. Prints what
 `ullage sessions` and `ullage context` say, then what was checked. Exit status 1: a check failed;
 2: the trial could not be made.
+
+With --managed: three prompts through a gateway in managed mode, in a window so small that something
+has to be left out, to a provider as strict as real ones.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import tempfile
 from pathlib import Path
 
 from clients.known import CLIENTS
+from clients.managed import run_managed
 from clients.trial import Trial, TrialError, run_trial
 
 
@@ -29,10 +33,14 @@ def main() -> int:
     parser.add_argument(
         "--direct", action="store_true", help="leave the gateway out: what does the client do without it?"
     )
+    parser.add_argument("--managed", action="store_true", help="managed mode, in a window that is too small")
     options = parser.parse_args()
     trial = Trial(CLIENTS[options.client], Path(tempfile.mkdtemp(prefix="ullage-trial-")))
     try:
-        run_trial(trial, record=options.record, direct=options.direct)
+        if options.managed:
+            run_managed(trial, record=options.record)
+        else:
+            run_trial(trial, record=options.record, direct=options.direct)
     except TrialError as error:
         print(f"try_client: {error}", file=sys.stderr)
         return 2

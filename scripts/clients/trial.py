@@ -133,12 +133,12 @@ def run_trial(trial: Trial, *, record: Path | None = None, direct: bool = False)
 
 
 @contextlib.contextmanager
-def running_gateway(trial: Trial, upstream: str) -> Iterator[str]:
-    """`ullage serve` with the provider as upstream of every dialect; gives its address."""
+def running_gateway(trial: Trial, upstream: str, *options: str) -> Iterator[str]:
+    """`ullage serve` with the provider as upstream of every dialect, and further options; gives its address."""
     upstreams = [f"--upstream={dialect}={upstream}" for dialect in ("openai", "anthropic", "gemini")]
     log = (trial.folder / "gateway.log").open("w")
     process = subprocess.Popen(
-        [str(ULLAGE), "serve", "--port", "0", *upstreams],
+        [str(ULLAGE), "serve", "--port", "0", *upstreams, *options],
         env={**trial.environment(), "ULLAGE_MODELS__REFRESH": "false"},
         stdout=subprocess.PIPE,
         stderr=log,
@@ -192,7 +192,18 @@ def run_client(
 ) -> list[Exchange]:
     """One prompt on one model. Checks what went over the wire meanwhile, and gives the client's side of it."""
     seen = len(before.exchanges()), len(behind.exchanges())
-    client, prompt = trial.client, AGAIN if again else PROMPT
+    title = f"{model}, again" if again else model
+    ask(trial, program, model, AGAIN if again else PROMPT, AGAIN if again else trial.client.answer, title, again=again)
+    sent, arrived = before.exchanges()[seen[0] :], behind.exchanges()[seen[1] :]
+    check_bytes(trial, title, sent, arrived)
+    return sent
+
+
+def ask(
+    trial: Trial, program: Path, model: str, prompt: str, expected: str, title: str, *, again: bool = False
+) -> None:
+    """One prompt, whose answer is to hold what is expected. `again`: in the session that was last."""
+    client = trial.client
     arguments = [part.format(model=model, prompt=prompt) for part in (client.again if again else client.arguments)]
     try:
         done = subprocess.run(
@@ -209,13 +220,9 @@ def run_client(
         raise TrialError(f"{client.name} with {model} did not end within {CLIENT_LIMIT_S} s") from error
     with (trial.folder / f"{client.name}-{model.replace('/', '-')}.log").open("a") as log:
         log.write(done.stdout + done.stderr)
-    title = f"{model}, again" if again else model
-    answered = done.returncode == 0 and (AGAIN if again else client.answer) in done.stdout
+    answered = done.returncode == 0 and expected in done.stdout
     trial.check(f"{title}: the answer arrived", answered, "" if answered else (done.stdout + done.stderr)[-600:])
     time.sleep(0.2)  # the last bytes of a connection that the client has just closed
-    sent, arrived = before.exchanges()[seen[0] :], behind.exchanges()[seen[1] :]
-    check_bytes(trial, title, sent, arrived)
-    return sent
 
 
 def check_bytes(trial: Trial, title: str, sent: list[Exchange], arrived: list[Exchange]) -> None:

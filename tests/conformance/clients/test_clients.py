@@ -27,3 +27,13 @@ def test_a_real_client_works_through_the_gateway_which_changes_nothing(name: str
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert list((tmp_path / "requests").glob("request-*.json"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["claude-code", "codex", "pi", "opencode"])
+def test_a_real_client_works_in_managed_mode_while_its_history_does_not_fit(name: str) -> None:
+    if not (ROOT / ".clients" / CLIENTS[name].program).exists():
+        pytest.skip(f"{name} is not installed: run `scripts/clients/install --all`")
+    command = [sys.executable, "scripts/try_client.py", name, "--managed"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
