@@ -13,13 +13,17 @@ from ullage.stores import (
     ArtifactRecord,
     CallRecord,
     EventRecord,
+    FeedbackRecord,
     MemoryStore,
     MutationRecord,
+    OutcomeRecord,
     PrefixRecord,
+    RouteOverride,
     SampleRecord,
     SessionRecord,
     SqliteStore,
     Store,
+    TallyRecord,
     open_store,
 )
 
@@ -115,6 +119,30 @@ class Records:
             "payload": {"text": "Use pnpm."},
         }
         return MutationRecord(id=name, **(common | fields))
+
+    def routed(self, name: str = "c1", task: str = "t1", **fields: Any) -> CallRecord:
+        route = {"task_id": task, "target": "anthropic/claude-x", "task": {"kinds": ["debug"], "complexity": 0.3}}
+        return self.call(name, **({"route": route} | fields))
+
+    def vote(self, name: str = "v1", **fields: Any) -> FeedbackRecord:
+        common: dict[str, Any] = {"created_ms": NOW_MS, "target": "anthropic/claude-x", "good": True}
+        return FeedbackRecord(id=name, **(common | fields))
+
+    def outcome(self, name: str = "o1", **fields: Any) -> OutcomeRecord:
+        common: dict[str, Any] = {
+            "created_ms": NOW_MS,
+            "task": "t1",
+            "judgement": "success",
+            "target": "anthropic/claude-x",
+        }
+        return OutcomeRecord(id=name, **(common | fields))
+
+    def tally(self, name: str = "n1", **fields: Any) -> TallyRecord:
+        common: dict[str, Any] = {"created_ms": NOW_MS, "source": "quality.json", "provider": "anthropic"}
+        return TallyRecord(id=name, **(common | fields))
+
+    def override(self, key: str = "policy", value: Any = "cost", **fields: Any) -> RouteOverride:
+        return RouteOverride(key=key, value=value, **({"at_ms": NOW_MS} | fields))
 
 
 @pytest.fixture

@@ -19,10 +19,11 @@ RELEASED = {
     "m002_samples_prefixes": "0948ec948546c29e871fc424dd11c9cf0fcf5b39bf5fe69622ccb09b3f74226c",
     "m003_mutations": "28139d2fc16f3a97655f25447bce9cc8a79ca6ff85e4e0e7e4bdc60523e851e3",
     "m004_artifacts": "86e254796bd916c1b9ab0f44df2efa660adf307b202c984c547807de41fc4cc3",
+    "m005_routes": "a58be9c98a5f80e70fd7d41c7645fa273a9fdde7ab40b4376972974d102c26c2",
 }
 """Checksums of the steps that people have applied. A line here is never changed, only added."""
 
-ADD_NOTES = Migration("m005_notes", "CREATE TABLE notes (text TEXT); CREATE INDEX notes_by_text ON notes (text);")
+ADD_NOTES = Migration("m006_notes", "CREATE TABLE notes (text TEXT); CREATE INDEX notes_by_text ON notes (text);")
 
 
 @pytest.fixture
@@ -57,6 +58,7 @@ def test_a_new_database_gets_all_steps_and_remembers_them(connection: sqlite3.Co
         "prefixes",
         "mutations",
         "artifacts",
+        "routing",
     }
     assert connection.execute("SELECT * FROM schema_migrations").fetchall() == [
         (migration.number, migration.name, migration.checksum, 7) for migration in MIGRATIONS
@@ -81,12 +83,13 @@ def test_only_missing_steps_are_applied(connection: sqlite3.Connection) -> None:
         (2, 1),
         (3, 1),
         (4, 1),
-        (5, 2),
+        (5, 1),
+        (6, 2),
     ]
 
 
 def test_a_step_that_fails_leaves_nothing_behind(connection: sqlite3.Connection) -> None:
-    broken = Migration("m005_broken", "CREATE TABLE half (x); CREATE TABLE half (x);")
+    broken = Migration("m006_broken", "CREATE TABLE half (x); CREATE TABLE half (x);")
     with pytest.raises(sqlite3.OperationalError):
         migrate(connection, 1, (*MIGRATIONS, broken))
     assert tables(connection) == set()

@@ -29,13 +29,18 @@ def test_no_name_tells_milliseconds_of_the_epoch_and_all_is_json(records: Record
         assert msgspec.json.decode(msgspec.json.encode(report)) == report
 
 
-def test_every_field_of_a_record_is_reported_but_the_chain_of_a_session(records: Records) -> None:
-    assert len(report_session(records.session())) == len(records.session().__struct_fields__) - 1
+def test_every_field_of_a_record_is_reported_but_what_a_session_needs_for_itself(records: Records) -> None:
+    assert len(report_session(records.session())) == len(records.session().__struct_fields__) - 2
     assert len(report_event(records.event())) == len(records.event().__struct_fields__)
 
 
 def test_what_was_learned_and_drawn_is_part_of_the_manifest(records: Records) -> None:
-    told: dict[str, Any] = {"awareness": {"budget": None}, "sample": {"refused": "no usage"}, "cache": {"expected": 3}}
+    told: dict[str, Any] = {
+        "awareness": {"budget": None},
+        "sample": {"refused": "no usage"},
+        "cache": {"expected": 3},
+        "route": {"task_id": "t1"},
+    }
     report = report_call(records.call(project="/home/x/p", **told))
     assert {name: report[name] for name in told} == told
     assert report["project"] == "/home/x/p"

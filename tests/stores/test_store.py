@@ -74,6 +74,8 @@ def test_an_empty_store_has_nothing_and_no_problems(store: Store) -> None:
     assert (store.sessions(), store.calls(), store.events(), store.problems()) == ([], [], [], ())
     assert (store.samples(*KEY), store.sample_keys(), store.prefixes()) == ([], [], [])
     assert (store.mutations(), store.mutation_version(), store.artifacts()) == ([], 0, [])
+    assert (store.decisions(), store.attempts(), store.feedback(), store.outcomes(), store.tallies()) == ([],) * 5
+    assert store.route_overrides() == store.route_overrides("s1") == {}
 
 
 def test_what_was_never_put_is_not_found(store: Store) -> None:
@@ -176,6 +178,8 @@ def test_text_that_utf8_cannot_hold_is_kept_with_replacements(store: Store, reco
     store.put_prefix(records.prefix("s\ud800"))
     store.put_mutation(records.mutation(payload={"text": "\ud800"}))
     store.put_artifact(records.artifact(tool="x\ud800"))
+    store.put_feedback(records.vote(reason="\ud800"))
+    store.put_route_override(records.override(value={"\ud800": "\ud800"}))
     assert store.flush()
     assert store.sessions()[0].id == "s?"
     assert [(call.id, call.model) for call in store.calls()] == [("c?", "x?y")]
@@ -184,6 +188,8 @@ def test_text_that_utf8_cannot_hold_is_kept_with_replacements(store: Store, reco
     assert [prefix.session for prefix in store.prefixes()] == ["s?"]
     assert [change.payload for change in store.mutations()] == [{"text": "?"}]
     assert [record.tool for record in store.artifacts()] == ["x?"]
+    assert [vote.reason for vote in store.feedback()] == ["?"]
+    assert store.route_overrides() == {"policy": {"?": "?"}}
     assert store.problems() == ()
 
 
@@ -386,3 +392,108 @@ def test_the_version_of_the_log_is_another_one_after_each_change(store: Store, r
         assert store.flush()
         versions.add(store.mutation_version())
     assert len(versions) == 5
+
+
+def test_routed_calls_are_found_by_session_and_task(store: Store, records: Records) -> None:
+    store.put_call(records.routed("a", "t1", created_ms=1))
+    store.put_call(records.routed("b", "t2", created_ms=3, session="s2"))
+    store.put_call(records.call("c", created_ms=4))
+    store.put_call(records.routed("d", "t1", created_ms=2))
+    store.put_call(records.call("e", created_ms=5, route={"reason": "helper"}))
+    assert store.flush()
+
+    def found(*session: str, **wanted: Any) -> str:
+        return "".join(call.id for call in store.decisions(*session, **wanted))
+
+    assert (found(), found(limit=2), found(limit=0)) == ("bda", "bd", "")
+    assert (found("s1"), found("s2"), found("s1", limit=1)) == ("da", "b", "d")
+    assert (found(task="t1"), found(task="t2"), found(task="t3")) == ("da", "b", "")
+    assert (found("s1", task="t1"), found("s2", task="t1")) == ("da", "")
+
+
+def test_a_call_that_is_put_again_belongs_to_the_task_it_then_names(store: Store, records: Records) -> None:
+    store.put_call(records.call("a"))
+    store.put_call(records.routed("b", "t1"))
+    assert store.flush()
+    store.put_call(records.routed("a", "t2"))
+    store.put_call(records.call("b"))
+    assert store.flush()
+    assert [call.id for call in store.decisions()] == ["a"]
+    assert store.decisions(task="t1") == []
+
+
+def test_a_routed_call_is_read_back_as_it_was_put(store: Store, records: Records) -> None:
+    call = records.routed()
+    session = records.session(routing={"current": "anthropic/claude-x"})
+    store.put_call(call)
+    store.put_session(session)
+    assert store.flush()
+    assert store.find_call("c1") == store.decisions()[0] == call
+    assert store.find_session("s1") == session
+
+
+def test_attempts_are_all_calls_without_what_is_large_the_newest_first(store: Store, records: Records) -> None:
+    store.put_call(records.call("a", created_ms=1, outcome="cut", model=None))
+    large = {"sections": [{"id": "system", "tokens": n} for n in range(100)]}
+    usage = {"input_fresh": 10, "output": 5}
+    store.put_call(records.routed("b", created_ms=2, breakdown=large, usage=usage, first_byte_ms=7.0, streamed=True))
+    store.put_call(records.call("c", created_ms=3))
+    assert store.flush()
+    c, b, a = store.attempts()
+    assert (a.id, a.target, a.kinds, a.outcome) == ("a", "anthropic", (), "cut")
+    assert (b.id, b.target, b.kinds, b.usage) == ("b", "anthropic/claude-x", ("debug",), usage)
+    assert b.route is not None
+    assert (b.route.task_id, b.route.task.complexity, b.first_byte_ms) == ("t1", 0.3, 7.0)
+    assert (c.target, c.route) == ("anthropic/claude-x", None)
+    assert [one.id for one in store.attempts(since_ms=2)] == ["c", "b"]
+    assert [one.id for one in store.attempts(limit=1)] == ["c"]
+
+
+def test_where_a_call_was_sent_goes_before_what_was_asked_for(store: Store, records: Records) -> None:
+    store.put_call(records.routed(route={"task_id": "t1", "target": "lab/a/b"}))
+    assert store.flush()
+    assert [one.target for one in store.attempts()] == ["lab/a/b"]
+
+
+def test_votes_outcomes_and_tallies_come_in_the_order_in_which_they_were_put_and_stay_as_they_were(
+    store: Store, records: Records
+) -> None:
+    votes = [records.vote(f"v{n}", created_ms=30 - n, kinds=("debug", "test"), reason="too shallow") for n in range(3)]
+    outcomes = [records.outcome(f"o{n}", created_ms=30 - n, judgement="unknown") for n in range(3)]
+    tallies = [records.tally(f"n{n}", created_ms=30 - n, attempts=1.5, successes=0.25, kind="test") for n in range(3)]
+    for vote, outcome, tally in zip(votes, outcomes, tallies, strict=True):
+        store.put_feedback(vote)
+        store.put_outcome(outcome)
+        store.put_tally(tally)
+    assert store.flush()
+    store.put_feedback(records.vote("v0", good=False))
+    store.put_outcome(records.outcome("o0", judgement="failure"))
+    store.put_tally(records.tally("n0", attempts=99))
+    assert store.flush()
+    assert (store.feedback(), store.outcomes(), store.tallies()) == (votes, outcomes, tallies)
+
+
+def test_of_an_override_the_one_set_last_holds_in_whatever_order_it_comes(store: Store, records: Records) -> None:
+    store.put_route_override(records.override(value="best", at_ms=2))
+    store.put_route_override(records.override(value="cost", at_ms=1))
+    assert store.flush()
+    assert store.route_overrides() == {"policy": "best"}
+    store.put_route_override(records.override(value={"level": "high"}, at_ms=2))
+    assert store.flush()
+    assert store.route_overrides() == {"policy": {"level": "high"}}
+
+
+def test_what_is_set_for_a_session_goes_before_what_is_set_for_all(store: Store, records: Records) -> None:
+    store.put_route_override(records.override("pin", "a/x", session="s1"))
+    store.put_route_override(records.override("pin", "a/y"))
+    store.put_route_override(records.override("policy", "best"))
+    assert store.flush()
+    assert store.route_overrides("s1") == {"pin": "a/x", "policy": "best"}
+    assert store.route_overrides("s2") == store.route_overrides() == {"pin": "a/y", "policy": "best"}
+
+
+def test_what_is_taken_back_for_a_session_holds_no_more_for_it(store: Store, records: Records) -> None:
+    store.put_route_override(records.override("pin", "a/y", at_ms=1))
+    store.put_route_override(records.override("pin", None, session="s1", at_ms=2))
+    assert store.flush()
+    assert (store.route_overrides("s1"), store.route_overrides()) == ({}, {"pin": "a/y"})

@@ -1,7 +1,7 @@
 """Random commands against every store and a model of it: what a store holds is what was last put under each id.
 
 Of samples it is what was first put, and the newest 200 of each key; of prefixes what was used last; of changes to what the user
-keeps all, each as it was first put.
+keeps and to how routes went all, each as it was first put.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from ullage.stores import (
     CallRecord,
     EventRecord,
+    FeedbackRecord,
     MemoryStore,
     MutationRecord,
     PrefixRecord,
+    RouteOverride,
     SampleRecord,
     SessionRecord,
     SqliteStore,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 IDS = st.sampled_from(["a", "ab", "b", "c"])
 SESSIONS = st.sampled_from(["s1", "s2"])
+TASKS = st.sampled_from(["t1", "t2"])
 KINDS = st.sampled_from(["conversation", "title"])
 TIMES_MS = st.integers(0, 5)
 LIMITS = st.integers(0, 6)
@@ -51,6 +54,8 @@ class Model:
         self.samples: dict[tuple[str, str], SampleRecord] = {}
         self.prefixes: dict[tuple[str, str], PrefixRecord] = {}
         self.mutations: dict[str, MutationRecord] = {}
+        self.votes: dict[str, FeedbackRecord] = {}
+        self.overrides: dict[tuple[str, str], RouteOverride] = {}
 
     def put(self, shelf: list[Any], record: Any) -> None:
         places = [place for place, other in enumerate(shelf) if other.id == record.id]
@@ -59,6 +64,20 @@ class Model:
     def newest_calls(self, session: str | None, kind: str | None) -> list[CallRecord]:
         found = (call for call in self.calls if session in (None, call.session) and kind in (None, call.kind))
         return sorted(found, key=lambda call: -call.created_ms)
+
+    def newest_decisions(self, session: str | None, task: str | None) -> list[CallRecord]:
+        routed = [call for call in self.newest_calls(session, None) if call.route is not None]
+        return [call for call in routed if call.route is not None and task in (None, call.route["task_id"])]
+
+    def put_override(self, record: RouteOverride) -> None:
+        place = (record.session, record.key)
+        if place not in self.overrides or record.at_ms >= self.overrides[place].at_ms:
+            self.overrides[place] = record
+
+    def held(self, session: str) -> dict[str, Any]:
+        own = {key: one.value for (name, key), one in self.overrides.items() if name == session}
+        common = {key: one.value for (name, key), one in self.overrides.items() if not name}
+        return {key: value for key, value in (common | own).items() if value is not None}
 
     def newest_events(self, session: str | None) -> list[EventRecord]:
         found = (event for event in self.events if session in (None, event.session))
@@ -95,8 +114,15 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.put_session(record)
         self.model.put(self.model.sessions, record)
 
-    @rule(name=IDS, session=SESSIONS, kind=KINDS, created_ms=TIMES_MS, padding=st.sampled_from([0, 2000]))
-    def put_call(self, name: str, session: str, kind: str, created_ms: int, padding: int) -> None:
+    @rule(
+        name=IDS,
+        session=SESSIONS,
+        kind=KINDS,
+        created_ms=TIMES_MS,
+        padding=st.sampled_from([0, 2000]),
+        task=st.none() | TASKS,
+    )
+    def put_call(self, name: str, session: str, kind: str, created_ms: int, padding: int, task: str | None) -> None:
         record = CallRecord(
             id=name,
             session=session,
@@ -107,6 +133,7 @@ class StoreMachine(RuleBasedStateMachine):
             provider="anthropic",
             model=None,
             outcome="ok",
+            route=None if task is None else {"task_id": task},
         )
         self.store.put_call(record)
         self.model.put(self.model.calls, record)
@@ -189,6 +216,35 @@ class StoreMachine(RuleBasedStateMachine):
         expected = [one for one in kept if session in (None, one.session) and kind in (None, one.kind)]
         assert self.store.mutations(kind=kind, session=session) == expected
         assert (self.store.mutation_version() == 0) == (not kept)
+
+    @rule(session=st.none() | SESSIONS, task=st.none() | TASKS, limit=LIMITS, since_ms=TIMES_MS)
+    def read_routed(self, session: str | None, task: str | None, limit: int, since_ms: int) -> None:
+        assert self.store.flush()
+        assert (
+            self.store.decisions(session, task=task, limit=limit) == self.model.newest_decisions(session, task)[:limit]
+        )
+        expected = [call.id for call in self.model.newest_calls(None, None) if call.created_ms >= since_ms]
+        assert [one.id for one in self.store.attempts(since_ms=since_ms, limit=limit)] == expected[:limit]
+
+    @rule(name=IDS, good=st.booleans(), created_ms=TIMES_MS)
+    def vote(self, name: str, good: bool, created_ms: int) -> None:
+        record = FeedbackRecord(id=name, created_ms=created_ms, target="p/m0", good=good)
+        self.store.put_feedback(record)
+        self.model.votes.setdefault(name, record)
+
+    @rule(
+        session=st.just("") | SESSIONS, key=st.sampled_from(["pin", "pool"]), value=LIMITS | st.none(), at_ms=TIMES_MS
+    )
+    def set(self, session: str, key: str, value: int | None, at_ms: int) -> None:
+        record = RouteOverride(session=session, key=key, value=value, at_ms=at_ms)
+        self.store.put_route_override(record)
+        self.model.put_override(record)
+
+    @rule(session=st.just("") | SESSIONS)
+    def read_settings(self, session: str) -> None:
+        assert self.store.flush()
+        assert self.store.feedback() == list(self.model.votes.values())
+        assert self.store.route_overrides(session) == self.model.held(session)
 
     @rule(name=IDS, prefix=st.sampled_from(["", "a", "ab", "x"]))
     def find(self, name: str, prefix: str) -> None:

@@ -15,20 +15,26 @@ from .learned import to_pairs, to_sample
 from .memory import MemoryStore
 from .opening import open_reader, open_store, open_to_keep, root_finder
 from .report import report_call, report_event, report_session
+from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, RouteOverride, TallyRecord
 from .sqlite import SqliteStore
 
 __all__ = [
     "ArtifactRecord",
+    "AttemptRecord",
     "CallRecord",
     "EventRecord",
+    "FeedbackRecord",
     "MemoryStore",
     "MutationRecord",
+    "OutcomeRecord",
     "PrefixRecord",
     "Reader",
+    "RouteOverride",
     "SampleRecord",
     "SessionRecord",
     "SqliteStore",
     "Store",
+    "TallyRecord",
     "open_reader",
     "open_store",
     "open_to_keep",

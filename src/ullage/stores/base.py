@@ -5,14 +5,20 @@ Records hold metadata only: numbers, ids, names, hashes, reasons. What the user 
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
 from ullage.core.evidence.mutations import Mutation
 
+if TYPE_CHECKING:
+    from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, RouteOverride, TallyRecord
+
 SAMPLES_KEPT = 200
 """Samples of one provider, model and estimator that stay, the newest (planner specification, section 29.4)."""
+
+ATTEMPTS_READ = 2_000
+"""Calls that are learned from, unless it is said otherwise: some months of a person's tasks."""
 
 
 class SessionRecord(Struct, frozen=True, kw_only=True):
@@ -21,6 +27,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     `identity` says how the id was found: `header` (ours), `client` (the client's own id) or `fingerprint`.
     `parent` is the session a branch or sub-agent came from. `tip` is the end of its chain of message hashes, by which a
     session without an id is found again after a restart. `targets` are the `provider/model` it was on, the newest last.
+    `routing` is what its routes need to know again after a restart, as plain data.
     """
 
     id: str
@@ -37,6 +44,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     project: str | None = None
     targets: tuple[str, ...] = ()
     tip: dict[str, Any] | None = None
+    routing: dict[str, Any] | None = None
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
@@ -51,6 +59,10 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     `actual`, `ratio`, `accepted`; or `refused` with the reason. `cache` is what was expected warm and what was read, with the
     likely cause of a miss. `plan` is what managed mode made of the request. `project` is the absolute path of the project it was
     asked for in. `usage` has the disjoint names of docs/decisions/0001. Sizes in bytes, times in milliseconds.
+
+    `route` is of a routed call why it went where it did: `task_id`, `target` (the one it was sent to), `task` with `kinds` and
+    `complexity`, `policy`, `reason` (`user`, `continuation`, `retry`, `helper`), and where it was decided with this call also
+    `ranked`, the scores of all candidates, `propensities` and `shadow`. A call whose route has a `task_id` is found by it.
     """
 
     id: str
@@ -79,6 +91,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     sample: dict[str, Any] | None = None
     cache: dict[str, Any] | None = None
     plan: dict[str, Any] | None = None
+    route: dict[str, Any] | None = None
     usage: dict[str, Any] | None = None
     breakdown: dict[str, Any] | None = None
     prefix_messages: int | None = None
@@ -176,8 +189,8 @@ class Reader(Protocol):
     """The reading half, safe to use from any thread. Every read raises `StoreError` when the database cannot be used.
 
     What is looked up while requests go by (`find_session`, `samples`, `sample_keys`, `prefixes`, `mutations`,
-    `mutation_version`) is answered soon by a store that is open for writing: while another process keeps everyone out of the
-    database it fails (`store_busy`), others wait.
+    `mutation_version`, `route_overrides`) is answered soon by a store that is open for writing: while another process keeps
+    everyone out of the database it fails (`store_busy`), others wait.
     """
 
     def sessions(self, *, limit: int = 50) -> list[SessionRecord]:
@@ -234,6 +247,30 @@ class Reader(Protocol):
         """Those whose ids begin with `prefix`, the one used last first; what is given filters."""
         ...
 
+    def decisions(self, session_id: str | None = None, *, task: str | None = None, limit: int = 50) -> list[CallRecord]:
+        """The calls that were routed, the newest first: those with a task. What is given filters."""
+        ...
+
+    def attempts(self, *, since_ms: int = 0, limit: int = ATTEMPTS_READ) -> list[AttemptRecord]:
+        """What is to be learned from calls made since then, routed or not, the newest first."""
+        ...
+
+    def feedback(self) -> list[FeedbackRecord]:
+        """All votes, in the order in which they were put."""
+        ...
+
+    def outcomes(self) -> list[OutcomeRecord]:
+        """All that users said of tasks, in the order in which it was put."""
+        ...
+
+    def tallies(self) -> list[TallyRecord]:
+        """All that other programs had counted, in the order in which it was put."""
+        ...
+
+    def route_overrides(self, session_id: str = "") -> dict[str, Any]:
+        """What holds for the routes of a session, by key: what was set for it, and for all where nothing was."""
+        ...
+
     def problems(self) -> tuple[str, ...]:
         """What went wrong, as sentences: a file moved aside, writes waiting, records dropped with their number. The store has
         logged them itself, each once."""
@@ -273,6 +310,22 @@ class Store(Reader, Protocol):
 
     def put_artifact(self, record: ArtifactRecord) -> None:
         """Keeps what was used last of one id in one session, in whatever order they are put."""
+        ...
+
+    def put_feedback(self, record: FeedbackRecord) -> None:
+        """Adds a vote, unless one of that id is there. Nothing is ever removed of votes, outcomes and tallies."""
+        ...
+
+    def put_outcome(self, record: OutcomeRecord) -> None:
+        """Adds what a user says of a task, unless there is something of that id."""
+        ...
+
+    def put_tally(self, record: TallyRecord) -> None:
+        """Adds what another program has counted, unless there is something of that id."""
+        ...
+
+    def put_route_override(self, record: RouteOverride) -> None:
+        """Keeps what was set last of one key for one session, in whatever order it is put."""
         ...
 
     def flush(self, timeout_s: float = 5.0) -> bool:

@@ -8,9 +8,22 @@ from typing import Any, TypeVar
 import msgspec
 
 from .base import ArtifactRecord, CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
+from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, RouteOverride, TallyRecord
 
 Record = TypeVar(
-    "Record", SessionRecord, CallRecord, EventRecord, SampleRecord, PrefixRecord, MutationRecord, ArtifactRecord
+    "Record",
+    SessionRecord,
+    CallRecord,
+    EventRecord,
+    SampleRecord,
+    PrefixRecord,
+    MutationRecord,
+    ArtifactRecord,
+    FeedbackRecord,
+    OutcomeRecord,
+    TallyRecord,
+    RouteOverride,
+    AttemptRecord,
 )
 
 COMPRESS_FROM_BYTES = 1024

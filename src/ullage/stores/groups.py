@@ -17,9 +17,9 @@ PUT_SESSION = (
     " ON CONFLICT (id) DO UPDATE SET last_ms = excluded.last_ms, record = excluded.record"
 )
 PUT_CALL = (
-    "INSERT INTO calls (id, session, kind, created_ms, record) VALUES (?, ?, ?, ?, ?)"
+    "INSERT INTO calls (id, session, kind, created_ms, task, record) VALUES (?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (id) DO UPDATE SET session = excluded.session, kind = excluded.kind,"
-    " created_ms = excluded.created_ms, record = excluded.record"
+    " created_ms = excluded.created_ms, task = excluded.task, record = excluded.record"
 )
 PUT_EVENT = "INSERT INTO events (session, created_ms, record) VALUES (?, ?, ?)"
 # The first stays: what was learned from a call is not learned again from its echo in another process.
@@ -38,12 +38,22 @@ PUT_MUTATION = (
     "INSERT INTO mutations (id, kind, session, project, created_ms, record) VALUES (?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (id) DO NOTHING"
 )
+# Votes and the like are only ever added to; of what is set the newest stays.
+PUT_JUDGEMENT = "INSERT INTO routing (kind, id, at_ms, record) VALUES (?, ?, ?, ?) ON CONFLICT (kind, id) DO NOTHING"
+PUT_ROUTE_OVERRIDE = (
+    "INSERT INTO routing (kind, id, at_ms, record) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (kind, id) DO UPDATE SET at_ms = excluded.at_ms, record = excluded.record"
+    " WHERE excluded.at_ms >= at_ms"
+)
 
 PUT_ARTIFACT = (
     "INSERT INTO artifacts (id, session, project, used_ms, record) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT (id, session) DO UPDATE SET project = excluded.project, used_ms = excluded.used_ms,"
     " record = excluded.record WHERE excluded.used_ms >= used_ms"
 )
+
+_OF_THE_USER = (PUT_MUTATION, PUT_JUDGEMENT, PUT_ROUTE_OVERRIDE)
+"""What only we hold: nobody could make it anew."""
 
 _REFUSALS = (
     sqlite3.IntegrityError,
@@ -89,7 +99,7 @@ def commit(connection: sqlite3.Connection, rows: Rows) -> int:
     disk, so that it survives a power cut, too. Raises `sqlite3.Error` when the file cannot be written; the transaction is then
     undone.
     """
-    connection.execute(f"PRAGMA synchronous = {'FULL' if PUT_MUTATION in rows else 'NORMAL'}")
+    connection.execute(f"PRAGMA synchronous = {'FULL' if any(sql in rows for sql in _OF_THE_USER) else 'NORMAL'}")
     connection.execute("BEGIN IMMEDIATE")
     try:
         refused = _write(connection, rows)

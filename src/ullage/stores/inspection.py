@@ -17,6 +17,7 @@ from .base import ArtifactRecord, CallRecord, EventRecord, MutationRecord, Prefi
 from .encoding import decode, unpack
 from .files import SIDE_FILES, explain, open_read_only
 from .migrations import MIGRATIONS, find_version
+from .route_records import RoutingRecord
 from .tally import count_rows
 from .upkeep import LARGE_BYTES
 
@@ -30,7 +31,7 @@ REUSABLE_SHARE = 0.25
 MANIFEST_BYTES = 128 * 1024 * 1024
 """Shares and sizes of which a person should know (planner specification, section 29.4)."""
 
-RECORDS: dict[str, type[Struct]] = {
+RECORDS: dict[str, Any] = {
     "sessions": SessionRecord,
     "calls": CallRecord,
     "events": EventRecord,
@@ -38,6 +39,7 @@ RECORDS: dict[str, type[Struct]] = {
     "prefixes": PrefixRecord,
     "mutations": MutationRecord,
     "artifacts": ArtifactRecord,
+    "routing": RoutingRecord,
 }
 """What the `record` column of each table holds."""
 
@@ -49,6 +51,7 @@ _TIMES = {
     "prefixes": "SELECT min(used_ms), max(used_ms) FROM prefixes",
     "mutations": "SELECT min(created_ms), max(created_ms) FROM mutations",
     "artifacts": "SELECT min(used_ms), max(used_ms) FROM artifacts",
+    "routing": "SELECT min(at_ms), max(at_ms) FROM routing",
 }
 _NEWEST = {
     "sessions": "SELECT record FROM sessions ORDER BY last_ms DESC LIMIT 1",
@@ -63,6 +66,7 @@ _ALL = {
     "prefixes": "SELECT record FROM prefixes",
     "mutations": "SELECT record FROM mutations",
     "artifacts": "SELECT record FROM artifacts",
+    "routing": "SELECT record FROM routing",
 }
 _MOST_TOLD = 10
 
@@ -126,7 +130,7 @@ def project_of(connection: sqlite3.Connection) -> str | None:
     """The folder of the project whose records a database holds, as the newest of them says; `None` if there is none."""
     for table, sql in _NEWEST.items():
         for (packed,) in connection.execute(sql):
-            record: Any = decode(unpack(packed), RECORDS[table])  # type: ignore[type-var] # one of these kinds
+            record: Any = decode(unpack(packed), RECORDS[table])
             if record.project is not None:
                 return str(record.project)
     return None
@@ -144,7 +148,7 @@ def find_project(path: Path) -> str | None:
 def is_readable(table: str, packed: bytes) -> bool:
     """Whether the record of a row is one that this version can read."""
     try:
-        decode(unpack(packed), RECORDS[table])  # type: ignore[type-var] # one of these kinds
+        decode(unpack(packed), RECORDS[table])
     except (zlib.error, msgspec.MsgspecError, TypeError, AttributeError):
         return False
     return True

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from itertools import islice
-from typing import Generic
+from typing import Any, Generic
 
 from ullage.core.errors import StoreError
 
 from .base import (
+    ATTEMPTS_READ,
     SAMPLES_KEPT,
     ArtifactRecord,
     CallRecord,
@@ -20,6 +21,7 @@ from .base import (
 )
 from .encoding import Record, decode, encode
 from .rollup import bound
+from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, RouteOverride, TallyRecord, effective, task_of
 
 MEMORY_RECORDS = 2000
 """How many records of each kind are held at least. A call with its report takes some 10 kB: 20 to 25 MB in common use."""
@@ -32,7 +34,7 @@ SampleKey = tuple[str, str, str]
 
 class MemoryStore:
     """Holds the newest `records` of each kind (up to a quarter more); older ones fall out. Samples are held as every store does,
-    changes to pins and memory all.
+    changes to pins and memory, votes and settings of routes all.
 
     `problems` says why there is no database, when this store stands in for one.
     """
@@ -46,6 +48,10 @@ class MemoryStore:
         self._samples: dict[SampleKey, _Shelf[SampleRecord]] = {}
         self._mutations: dict[str, bytes] = {}
         self._artifacts = _Shelf(ArtifactRecord, records)
+        self._feedback: dict[str, bytes] = {}
+        self._outcomes: dict[str, bytes] = {}
+        self._tallies: dict[str, bytes] = {}
+        self._overrides: dict[tuple[str, str], RouteOverride] = {}
         self._event_number = 0
         self._problems = problems
         self._closed = False
@@ -58,7 +64,8 @@ class MemoryStore:
     def put_call(self, record: CallRecord) -> None:
         record, payload = bound(record)
         with self._lock:
-            self._calls.put(record.id, (record.created_ms, ""), (record.session, record.kind), payload)
+            marks = (record.session, record.kind, task_of(record.route))
+            self._calls.put(record.id, (record.created_ms, ""), marks, payload)
 
     def put_event(self, record: EventRecord) -> None:
         record, payload = encode(record)
@@ -99,6 +106,29 @@ class MemoryStore:
             if newest is None or newest[0] <= record.used_ms:
                 self._artifacts.put(place, (record.used_ms, ""), (record.session, record.project), payload)
 
+    def put_feedback(self, record: FeedbackRecord) -> None:
+        record, payload = encode(record)
+        with self._lock:
+            self._feedback.setdefault(record.id, payload)
+
+    def put_outcome(self, record: OutcomeRecord) -> None:
+        record, payload = encode(record)
+        with self._lock:
+            self._outcomes.setdefault(record.id, payload)
+
+    def put_tally(self, record: TallyRecord) -> None:
+        record, payload = encode(record)
+        with self._lock:
+            self._tallies.setdefault(record.id, payload)
+
+    def put_route_override(self, record: RouteOverride) -> None:
+        record = decode(encode(record)[1], RouteOverride)
+        with self._lock:
+            place = (record.session, record.key)
+            newest = self._overrides.get(place)
+            if newest is None or newest.at_ms <= record.at_ms:
+                self._overrides[place] = record
+
     def flush(self, timeout_s: float = 5.0) -> bool:
         return True
 
@@ -112,7 +142,7 @@ class MemoryStore:
         return self._open(self._sessions).ids(prefix, limit)
 
     def calls(self, session_id: str | None = None, *, kind: str | None = None, limit: int = 50) -> list[CallRecord]:
-        return self._open(self._calls).newest((session_id, kind), limit)
+        return self._open(self._calls).newest((session_id, kind, None), limit)
 
     def find_call(self, call_id: str) -> CallRecord | None:
         return self._open(self._calls).find(call_id)
@@ -141,13 +171,10 @@ class MemoryStore:
     def mutations(
         self, *, kind: str | None = None, session: str | None = None, project: str | None = None
     ) -> list[MutationRecord]:
-        self._check_open()
-        with self._lock:
-            payloads = list(self._mutations.values())
         wanted = (kind, session, project)
         return [
             record
-            for record in (decode(payload, MutationRecord) for payload in payloads)
+            for record in self._all(self._mutations, MutationRecord)
             if all(want in (None, mark) for want, mark in zip(wanted, _marks(record), strict=True))
         ]
 
@@ -162,6 +189,31 @@ class MemoryStore:
         found = (record for record in shelf.newest((session_id, project), len(shelf)) if record.id.startswith(prefix))
         return list(islice(found, max(limit, 0)))
 
+    def decisions(self, session_id: str | None = None, *, task: str | None = None, limit: int = 50) -> list[CallRecord]:
+        shelf = self._open(self._calls)
+        found = (record for record in shelf.newest((session_id, None, task), len(shelf)) if task_of(record.route))
+        return list(islice(found, max(limit, 0)))
+
+    def attempts(self, *, since_ms: int = 0, limit: int = ATTEMPTS_READ) -> list[AttemptRecord]:
+        shelf = _Shelf(AttemptRecord, len(self._calls))
+        shelf.take(self._open(self._calls))
+        return [record for record in shelf.newest((None, None, None), limit) if record.created_ms >= since_ms]
+
+    def feedback(self) -> list[FeedbackRecord]:
+        return self._all(self._feedback, FeedbackRecord)
+
+    def outcomes(self) -> list[OutcomeRecord]:
+        return self._all(self._outcomes, OutcomeRecord)
+
+    def tallies(self) -> list[TallyRecord]:
+        return self._all(self._tallies, TallyRecord)
+
+    def route_overrides(self, session_id: str = "") -> dict[str, Any]:
+        self._check_open()
+        with self._lock:
+            kept = list(self._overrides.values())
+        return effective(one for one in kept if one.session in ("", session_id))
+
     def problems(self) -> tuple[str, ...]:
         return self._problems
 
@@ -173,6 +225,13 @@ class MemoryStore:
         self._check_open()
         with self._lock:
             return shelf.copy()
+
+    def _all(self, payloads: dict[str, bytes], kind: type[Record]) -> list[Record]:
+        """Everything of one kind, in the order in which it was put."""
+        self._check_open()
+        with self._lock:
+            kept = list(payloads.values())
+        return [decode(payload, kind) for payload in kept]
 
     def _check_open(self) -> None:
         if self._closed:
@@ -201,6 +260,10 @@ class _Shelf(Generic[Record]):
         twin: _Shelf[Record] = _Shelf(self._kind, self._limit)
         twin._entries = self._entries.copy()
         return twin
+
+    def take(self, other: _Shelf[Any]) -> None:
+        """Has the entries of a shelf of another kind, whose fields its own has some of."""
+        self._entries = other._entries
 
     def put(self, key: str, age: tuple[int, str], marks: tuple[str | None, ...], payload: bytes) -> None:
         self._entries[key] = (age, marks, payload)

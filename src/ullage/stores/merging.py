@@ -13,12 +13,12 @@ import logging
 import sqlite3
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ullage.core.errors import StoreError
 
 from . import files
-from .base import SAMPLES_KEPT
+from .base import ATTEMPTS_READ, SAMPLES_KEPT
 from .places import list_projects
 from .reader import BUSY, SqliteReader
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         SessionRecord,
     )
     from .places import ProjectFile
+    from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, TallyRecord
 
 T = TypeVar("T")
 
@@ -125,6 +126,37 @@ class ProjectReader:
         self, session_id: str | None = None, *, project: str | None = None, prefix: str = "", limit: int = 50
     ) -> list[ArtifactRecord]:
         return self._main.artifacts(session_id, project=project, prefix=prefix, limit=limit)
+
+    def decisions(self, session_id: str | None = None, *, task: str | None = None, limit: int = 50) -> list[CallRecord]:
+        return self._newest(
+            lambda reader: reader.decisions(session_id, task=task, limit=limit),
+            self._homes(session_id),
+            limit,
+            lambda record: record.created_ms,
+            _id_of,
+        )
+
+    def attempts(self, *, since_ms: int = 0, limit: int = ATTEMPTS_READ) -> list[AttemptRecord]:
+        files = (file for file in self._files() if file.latest_ms >= since_ms)
+        return self._newest(
+            lambda reader: reader.attempts(since_ms=since_ms, limit=limit),
+            files,
+            limit,
+            lambda record: record.created_ms,
+            _id_of,
+        )
+
+    def feedback(self) -> list[FeedbackRecord]:
+        return self._main.feedback()
+
+    def outcomes(self) -> list[OutcomeRecord]:
+        return self._main.outcomes()
+
+    def tallies(self) -> list[TallyRecord]:
+        return self._main.tallies()
+
+    def route_overrides(self, session_id: str = "") -> dict[str, Any]:
+        return self._main.route_overrides(session_id)
 
     def problems(self) -> tuple[str, ...]:
         return (*self._main.problems(), *self._notes)
@@ -230,7 +262,7 @@ class ProjectReader:
             logger.warning("%s", sentence)
 
 
-def _id_of(record: SessionRecord | CallRecord) -> str:
+def _id_of(record: SessionRecord | CallRecord | AttemptRecord) -> str:
     return record.id
 
 

@@ -129,6 +129,16 @@ MIGRATIONS = (
         CREATE INDEX artifacts_by_session ON artifacts (session, used_ms);
         """,
     ),
+    Migration(
+        "m005_routes",
+        """
+        ALTER TABLE calls ADD COLUMN task TEXT;
+        CREATE INDEX calls_by_task ON calls (created_ms, task) WHERE task IS NOT NULL;
+        CREATE TABLE routing (
+            seq INTEGER PRIMARY KEY, kind TEXT, id TEXT, at_ms INT, record BLOB, UNIQUE (kind, id)
+        );
+        """,
+    ),
 )
 
 

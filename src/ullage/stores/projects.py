@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from .lease import Lease
     from .open_projects import Record
+    from .route_records import FeedbackRecord, OutcomeRecord, RouteOverride, TallyRecord
     from .sweep import Sweep
 
 _KNOWN_PLACES = 1024
@@ -40,7 +41,7 @@ _KNOWN_PLACES = 1024
 
 class ProjectStore(ProjectReader):
     """Sessions, calls and events whose record names a project go to that project's file in `folder`; everything else, and all
-    samples, prefixes, artifacts and changes to pins and memory, to `main`. Reads see all files.
+    samples, prefixes, artifacts, changes to pins and memory, votes and settings of routes, to `main`. Reads see all files.
 
     `find_root` says which folder a record's project is, `None` for none (`places.find_root`); the record is kept with that path.
     Which file a record goes to is decided anew for each: what a session left behind in another project stays there. `open_one`
@@ -86,6 +87,18 @@ class ProjectStore(ProjectReader):
 
     def put_artifact(self, record: ArtifactRecord) -> None:
         self._store.put_artifact(record)
+
+    def put_feedback(self, record: FeedbackRecord) -> None:
+        self._store.put_feedback(record)
+
+    def put_outcome(self, record: OutcomeRecord) -> None:
+        self._store.put_outcome(record)
+
+    def put_tally(self, record: TallyRecord) -> None:
+        self._store.put_tally(record)
+
+    def put_route_override(self, record: RouteOverride) -> None:
+        self._store.put_route_override(record)
 
     def flush(self, timeout_s: float = 5.0) -> bool:
         deadline = time.monotonic() + timeout_s

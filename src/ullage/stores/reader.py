@@ -15,6 +15,7 @@ from ullage.core.errors import StoreError
 
 from . import files
 from .base import (
+    ATTEMPTS_READ,
     SAMPLES_KEPT,
     ArtifactRecord,
     CallRecord,
@@ -25,6 +26,19 @@ from .base import (
     SessionRecord,
 )
 from .encoding import Record, decode, unpack
+from .route_records import (
+    FEEDBACK,
+    OUTCOME,
+    OVERRIDE,
+    TALLY,
+    AttemptRecord,
+    FeedbackRecord,
+    OutcomeRecord,
+    RouteOverride,
+    TallyRecord,
+    effective,
+    override_id,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,6 +98,23 @@ _ARTIFACTS = {
         " ORDER BY used_ms DESC, seq DESC LIMIT ?"
     ),
 }
+# Without being told SQLite goes through all calls: most databases have few routed ones, or nothing else.
+SELECT_DECISIONS = {
+    (False, False): (
+        "SELECT record FROM calls INDEXED BY calls_by_task WHERE task IS NOT NULL"
+        " ORDER BY created_ms DESC, seq DESC LIMIT ?"
+    ),
+    (True, False): (
+        "SELECT record FROM calls WHERE session = ? AND task IS NOT NULL ORDER BY created_ms DESC, seq DESC LIMIT ?"
+    ),
+    (False, True): (
+        "SELECT record FROM calls INDEXED BY calls_by_task WHERE task = ? ORDER BY created_ms DESC, seq DESC LIMIT ?"
+    ),
+    (True, True): "SELECT record FROM calls WHERE session = ? AND task = ? ORDER BY created_ms DESC, seq DESC LIMIT ?",
+}
+_ATTEMPTS = "SELECT record FROM calls WHERE created_ms >= ? ORDER BY created_ms DESC, seq DESC LIMIT ?"
+_JUDGEMENTS = "SELECT record FROM routing WHERE kind = ? ORDER BY seq"
+_ROUTE_OVERRIDES = "SELECT record FROM routing WHERE kind = ? AND (id BETWEEN ? AND ? OR id BETWEEN ? AND ?)"
 _MUTATION_VERSION = "SELECT max(seq) FROM mutations"
 
 
@@ -163,6 +194,27 @@ class SqliteReader:
         session = [] if session_id is None else [session_id]
         wanted = (*session, prefix, prefix + LAST_CHARACTER, project, project)
         return self._records(ArtifactRecord, _ARTIFACTS[session_id is not None], *wanted, limit)
+
+    def decisions(self, session_id: str | None = None, *, task: str | None = None, limit: int = 50) -> list[CallRecord]:
+        wanted = [mark for mark in (session_id, task) if mark is not None]
+        return self._records(CallRecord, SELECT_DECISIONS[session_id is not None, task is not None], *wanted, limit)
+
+    def attempts(self, *, since_ms: int = 0, limit: int = ATTEMPTS_READ) -> list[AttemptRecord]:
+        return self._records(AttemptRecord, _ATTEMPTS, since_ms, limit)
+
+    def feedback(self) -> list[FeedbackRecord]:
+        return self._records(FeedbackRecord, _JUDGEMENTS, FEEDBACK)
+
+    def outcomes(self) -> list[OutcomeRecord]:
+        return self._records(OutcomeRecord, _JUDGEMENTS, OUTCOME)
+
+    def tallies(self) -> list[TallyRecord]:
+        return self._records(TallyRecord, _JUDGEMENTS, TALLY)
+
+    def route_overrides(self, session_id: str = "") -> dict[str, Any]:
+        first = [override_id(session, "") for session in ("", session_id)]
+        wanted = [mark for begin in first for mark in (begin, begin + LAST_CHARACTER)]
+        return effective(self._records(RouteOverride, _ROUTE_OVERRIDES, OVERRIDE, *wanted))
 
     def problems(self) -> tuple[str, ...]:
         return ()

@@ -41,7 +41,8 @@ def report_call(record: CallRecord) -> dict[str, Any]:
     `context` is the report of what filled the window, `completeness` says whether all of it was stored (planner.md 25.3).
     `estimate` is its sum, `expected` what the prompt was taken to be from the session's last usage before the answer came,
     `awareness` what limits were drawn from, `usage` what the provider then reported, `sample` what was learned from it, `cache`
-    what was expected to be warm and what was. `plan` says what was sent of the request and why.
+    what was expected to be warm and what was. `plan` says what was sent of the request and why, `route` why it went
+    to this target.
     """
     planned = (record.plan or {}).get("status")
     return {
@@ -72,6 +73,7 @@ def report_call(record: CallRecord) -> dict[str, Any]:
         "sample": record.sample,
         "cache": record.cache,
         "plan": record.plan,
+        "route": record.route,
         "prefix_messages": record.prefix_messages,
         "context": record.breakdown,
         "completeness": completeness(record),

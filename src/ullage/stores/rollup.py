@@ -112,10 +112,16 @@ def _strip(record: CallRecord) -> CallRecord:
         sample=None,
         cache=None,
         plan=None,
+        route=_bare_route(record.route),
         usage=usage or None,
         tool_calls=record.tool_calls[:ENDS],
         warnings=(*record.warnings[-ENDS:], STRIPPED),
     )
+
+
+def _bare_route(route: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What says to which task a call belongs, and where it went."""
+    return None if route is None else {name: route[name] for name in ("task_id", "target") if name in route}
 
 
 def _items(section: dict[str, Any]) -> list[dict[str, Any]]:

@@ -112,15 +112,24 @@ def _take(
     except sqlite3.Error:
         return None  # not even what tables there are can be read
     insert, values = _insertion(table, columns)
+    record = columns.index("record")
     read = 0
-    for row in _rows(source, table, columns):
+    for row in _rows(source, table, _selection(source, table, columns)):
         with contextlib.suppress(sqlite3.IntegrityError, UnicodeEncodeError):
-            is_new = is_readable(table, row[-1]) and target.execute(insert, values(row)).rowcount
+            is_new = is_readable(table, row[record]) and target.execute(insert, values(row)).rowcount
             read += is_new is not False
             if is_new:
                 written.add(row[columns[0] == "seq" :])
     whole = _agreed(_asked(source, table, "count(seq)"))
     return None if whole is None else max(0, whole - read)
+
+
+def _selection(source: sqlite3.Connection, table: str, columns: list[str]) -> list[str]:
+    """What is read for these columns: nothing for one that an older table does not have."""
+    there: list[str] = []
+    with contextlib.suppress(sqlite3.Error):
+        there = column_names(source, table)
+    return [name if name in there or not there else f"NULL AS {name}" for name in columns]
 
 
 def _asked(connection: sqlite3.Connection, table: str, what: str) -> list[int]:

@@ -5,25 +5,41 @@ from __future__ import annotations
 import functools
 import os
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from .base import SAMPLES_KEPT
+from .base import ATTEMPTS_READ, SAMPLES_KEPT
 from .encoding import encode
 from .files import open_for_writing
-from .groups import PUT_ARTIFACT, PUT_CALL, PUT_EVENT, PUT_MUTATION, PUT_PREFIX, PUT_SAMPLE, PUT_SESSION, Write
+from .groups import (
+    PUT_ARTIFACT,
+    PUT_CALL,
+    PUT_EVENT,
+    PUT_JUDGEMENT,
+    PUT_MUTATION,
+    PUT_PREFIX,
+    PUT_ROUTE_OVERRIDE,
+    PUT_SAMPLE,
+    PUT_SESSION,
+    Write,
+)
 from .reader import SqliteReader
 from .rollup import bound
+from .route_records import FEEDBACK, OUTCOME, OVERRIDE, TALLY, override_id, task_of
 from .writer import QUEUE_BYTES, QUEUE_RECORDS, Writer
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
     from pathlib import Path
+    from typing import Any
 
     from .base import ArtifactRecord, CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
     from .encoding import Record
+    from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, RouteOverride, TallyRecord
+
+Judged = TypeVar("Judged", "FeedbackRecord", "OutcomeRecord", "TallyRecord")
 
 KEEP_DAYS = 90
 
@@ -80,7 +96,7 @@ class SqliteStore:
     def put_call(self, record: CallRecord) -> None:
         if encoded := self._encode(record, bound):
             record, payload = encoded
-            values = (record.id, record.session, record.kind, record.created_ms)
+            values = (record.id, record.session, record.kind, record.created_ms, task_of(record.route))
             self._writer.put(Write(PUT_CALL, record.id, values, payload))
 
     def put_event(self, record: EventRecord) -> None:
@@ -111,6 +127,21 @@ class SqliteStore:
             record, payload = encoded
             values = (record.id, record.session, record.project, record.used_ms)
             self._writer.put(Write(PUT_ARTIFACT, None, values, payload))
+
+    def put_feedback(self, record: FeedbackRecord) -> None:
+        self._put_judgement(FEEDBACK, record)
+
+    def put_outcome(self, record: OutcomeRecord) -> None:
+        self._put_judgement(OUTCOME, record)
+
+    def put_tally(self, record: TallyRecord) -> None:
+        self._put_judgement(TALLY, record)
+
+    def put_route_override(self, record: RouteOverride) -> None:
+        if encoded := self._encode(record):
+            record, payload = encoded
+            values = (OVERRIDE, override_id(record.session, record.key), record.at_ms)
+            self._writer.put(Write(PUT_ROUTE_OVERRIDE, None, values, payload))
 
     def flush(self, timeout_s: float = 5.0) -> bool:
         return self._writer.flush(timeout_s)
@@ -160,6 +191,24 @@ class SqliteStore:
     ) -> list[ArtifactRecord]:
         return self._reader.artifacts(session_id, project=project, prefix=prefix, limit=limit)
 
+    def decisions(self, session_id: str | None = None, *, task: str | None = None, limit: int = 50) -> list[CallRecord]:
+        return self._reader.decisions(session_id, task=task, limit=limit)
+
+    def attempts(self, *, since_ms: int = 0, limit: int = ATTEMPTS_READ) -> list[AttemptRecord]:
+        return self._reader.attempts(since_ms=since_ms, limit=limit)
+
+    def feedback(self) -> list[FeedbackRecord]:
+        return self._reader.feedback()
+
+    def outcomes(self) -> list[OutcomeRecord]:
+        return self._reader.outcomes()
+
+    def tallies(self) -> list[TallyRecord]:
+        return self._reader.tallies()
+
+    def route_overrides(self, session_id: str = "") -> dict[str, Any]:
+        return self._look_up.route_overrides(session_id)
+
     def problems(self) -> tuple[str, ...]:
         return self._writer.problems()
 
@@ -167,6 +216,11 @@ class SqliteStore:
         self._reader.close()
         self._look_up.close()
         self._writer.close(timeout_s)
+
+    def _put_judgement(self, kind: str, record: Judged) -> None:
+        if encoded := self._encode(record):
+            record, payload = encoded
+            self._writer.put(Write(PUT_JUDGEMENT, None, (kind, record.id, record.created_ms), payload))
 
     def _encode(
         self, record: Record, encode_one: Callable[[Record], tuple[Record, bytes]] = encode

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ullage.stores.maintenance import Rebuilt
 
-_TABLES = ("sessions", "calls", "events", "samples", "prefixes", "mutations", "artifacts")
+_TABLES = ("sessions", "calls", "events", "samples", "prefixes", "mutations", "artifacts", "routing")
 
 
 @click.command()

@@ -1,0 +1,144 @@
+"""What is kept of routing beside calls: what the user has set and judged, and the few facts of a call that are learned from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FEEDBACK, OUTCOME, TALLY, OVERRIDE = "feedback", "outcome", "tally", "override"
+"""The kinds of records that lie in one table."""
+
+Judgement = Literal["success", "failure", "unknown"]
+"""What a user says of a task; `unknown` takes back what was said before (routing specification, section 27)."""
+
+
+class RouteOverride(Struct, frozen=True, kw_only=True, tag_field="type", tag=OVERRIDE):
+    """What a user has set for the routes of a session, or of all where `session` is empty: a `key` and its plain `value`, `None`
+    for one that holds no more. Of several the one set last holds; `at_ms` is epoch milliseconds."""
+
+    session: str = ""
+    key: str
+    value: Any
+    at_ms: int
+
+
+class FeedbackRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag=FEEDBACK):
+    """One vote of a user for or against a target, at tasks of these kinds (routing specification, section 23.1).
+
+    `reason` is text of the user. `task` is the one that was voted on, where there is one. `created_ms` is epoch milliseconds.
+    """
+
+    id: str
+    created_ms: int
+    target: str
+    good: bool
+    kinds: tuple[str, ...] = ()
+    session: str | None = None
+    task: str | None = None
+    reason: str | None = None
+
+
+class OutcomeRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag=OUTCOME):
+    """What a user says became of a task; of several about one task the newest holds (routing specification, section 27).
+
+    `target` is the one that ended the task. `created_ms` is when it was said, epoch milliseconds.
+    """
+
+    id: str
+    created_ms: int
+    task: str
+    judgement: Judgement
+    target: str
+    kinds: tuple[str, ...] = ()
+    session: str | None = None
+
+
+class TallyRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag=TALLY):
+    """What another program has counted before us: `attempts` and `successes` of deliveries, decayed up to `created_ms`.
+
+    They are of a target, at tasks of one `kind` where that is set, or of a whole `provider` where `target` is `None`; or they are
+    an `offset` that votes have left, and no attempts. `source` says whose figures these are.
+    """
+
+    id: str
+    created_ms: int
+    source: str
+    provider: str
+    target: str | None = None
+    kind: str | None = None
+    attempts: float = 0.0
+    successes: float = 0.0
+    offset: float | None = None
+
+
+RoutingRecord = FeedbackRecord | OutcomeRecord | TallyRecord | RouteOverride
+"""Any of them, told apart by its tag."""
+
+
+class AttemptTask(Struct, frozen=True, kw_only=True):
+    """What is kept of the task of a routed call."""
+
+    kinds: tuple[str, ...] = ()
+    complexity: float | None = None
+
+
+class AttemptRoute(Struct, frozen=True, kw_only=True):
+    """What is kept of a route without the scores of its candidates."""
+
+    task_id: str | None = None
+    target: str | None = None
+    policy: str | None = None
+    reason: str | None = None
+    task: AttemptTask = AttemptTask()
+
+
+class AttemptRecord(Struct, frozen=True, kw_only=True):
+    """A call without all that is large: what learning and the account of a task go by. Fields are those of `CallRecord`."""
+
+    id: str
+    session: str
+    created_ms: int
+    kind: str
+    provider: str
+    model: str | None
+    status: int | None = None
+    outcome: str
+    streamed: bool = False
+    first_byte_ms: float | None = None
+    duration_ms: float | None = None
+    estimated_input_tokens: int | None = None
+    usage: dict[str, Any] | None = None
+    route: AttemptRoute | None = None
+
+    @property
+    def target(self) -> str:
+        """`provider/model`: where the call was sent."""
+        if self.route is not None and self.route.target is not None:
+            return self.route.target
+        return f"{self.provider}/{self.model}" if self.model else self.provider
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of its task; none for a call that was not routed."""
+        return self.route.task.kinds if self.route is not None else ()
+
+
+def override_id(session: str, key: str) -> str:
+    """The id under which a session's setting of a key is kept: all of one session begin alike, and no others do."""
+    return f"{session}\n{key}"
+
+
+def effective(overrides: Iterable[RouteOverride]) -> dict[str, Any]:
+    """What holds, by key: a session's own before what was set for all. What holds no more is left out."""
+    values = {one.key: one.value for one in sorted(overrides, key=lambda one: one.session != "")}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def task_of(route: dict[str, Any] | None) -> str | None:
+    """The task that a call with this route belongs to."""
+    task = (route or {}).get("task_id")
+    return task if isinstance(task, str) else None
