@@ -104,7 +104,7 @@ async def test_a_compressed_request_is_sent_plain_once_it_was_changed(
 
 
 @pytest.mark.parametrize(
-    ("mode", "planned"), [("observe", False), ("managed", True), ("OBSERVE", False), ("what", True)]
+    ("mode", "planned"), [("observe", False), ("managed", True), ("OBSERVE", False), ("off", False), (" Off ", False)]
 )
 async def test_a_header_chooses_the_mode_of_one_request(
     mode: str, planned: bool, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
@@ -114,7 +114,23 @@ async def test_a_header_chooses_the_mode_of_one_request(
         headers = {**request.headers, "x-ullage-mode": mode}
         async with client.post(gateway.url + request.path, data=request.body, headers=headers) as response:
             assert ("x-ullage-plan" in response.headers) == planned
+            assert "x-ullage-warning" not in response.headers
     assert (fake.requests[0].body == request.body) != planned
+
+
+@pytest.mark.parametrize("mode", ["observe", "managed"])
+async def test_an_unknown_mode_changes_nothing_and_is_told(
+    mode: str, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    request = long_request("openai-chat")
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **{**SMALL, "mode": mode}) as gateway:
+        headers = {**request.headers, "x-ullage-mode": "manged"}
+        async with client.post(gateway.url + request.path, data=request.body, headers=headers) as response:
+            assert ("x-ullage-plan" in response.headers) == (mode == "managed")
+            warning = response.headers["x-ullage-warning"]
+        async with client.post(f"{gateway.url}/v1/chat/completions", data=b"no json", headers=headers) as response:
+            assert response.headers["x-ullage-warning"] == warning
+    assert "'manged'" in warning and "observe" in warning and "managed" in warning
 
 
 async def test_observing_stays_the_default(gateway: Daemon, fake: FakeProvider, client: aiohttp.ClientSession) -> None:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 MODE_HEADER = "x-ullage-mode"
-MODES = ("observe", "managed")
+MODES = {"observe": "observe", "off": "observe", "managed": "managed"}
+"""What the header may say of one request, and which mode that is."""
 
 
 class Engine:
@@ -58,7 +59,7 @@ class Engine:
         if endpoint.purpose != "generate":
             return False
         wanted = headers.get(MODE_HEADER, "").strip().lower()
-        return (wanted if wanted in MODES else self._settings.mode) == "managed"
+        return MODES.get(wanted, self._settings.mode) == "managed"
 
     def begin(
         self,

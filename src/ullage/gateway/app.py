@@ -14,7 +14,7 @@ from ullage.core.errors import RequestError, UllageError, UpstreamError
 from .body import RequestBody
 from .errors import error_body
 from .fallbacks import is_about_the_model, may_be_replaced, own_answer
-from .headers import TRACE_HEADER, request_headers, told_headers, without_encoding
+from .headers import TRACE_HEADER, request_headers, told_headers, warning_headers, without_encoding
 from .relay import ClientLeft, Leaving, Send, relay
 from .routes import find_endpoint
 
@@ -119,7 +119,7 @@ class Gateway:
                 if exchange.managed:
                     await self._managed(outgoing, endpoint, exchange, send)
                 else:
-                    await self._exchange(outgoing, endpoint, exchange, send, told=[])
+                    await self._exchange(outgoing, endpoint, exchange, send, told=warning_headers(named))
         except ClientLeft:
             exchange.ended("left")
         except asyncio.CancelledError:
@@ -136,6 +136,7 @@ class Gateway:
         """Sends what the plan made of the request."""
         departure = await self._engine.depart(exchange)
         told = told_headers(departure, trace=exchange.headers.get(TRACE_HEADER) == "1")
+        told += warning_headers(exchange.headers)
         if departure.refusal is not None:
             exchange.ended("answered")
             await _refuse(send, endpoint, departure.refusal, exchange.id, told=told)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ullage.engine.engine import MODE_HEADER, MODES
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ullage.core.wire import Dialect
     from ullage.engine.departure import Departure
     from ullage.upstream import Headers
@@ -31,6 +35,7 @@ TRACE_HEADER = "x-ullage-trace"
 """A request that carries it with the value 1 is answered with the explanation of its plan."""
 
 _LONGEST_VALUE = 2_000
+_LONGEST_QUOTE = 40
 
 # Headers that carry a key, and which of them each provider reads. A client that sets several keys at once must not show
 # one provider the key of another.
@@ -68,6 +73,15 @@ def told_headers(departure: Departure, *, trace: bool) -> list[tuple[bytes, byte
         b"x-ullage-why": departure.why if trace else "",
     }
     return [(name, _header_value(text)) for name, text in told.items() if text]
+
+
+def warning_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """What the client is told of a header of ours that says nothing we know, and so is ignored."""
+    mode = headers.get(MODE_HEADER, "").strip()
+    if not mode or mode.lower() in MODES:
+        return []
+    text = f"{MODE_HEADER} {mode[:_LONGEST_QUOTE]!r} is unknown and ignored; known are {', '.join(MODES)}"
+    return [(b"x-ullage-warning", _header_value(text))]
 
 
 def _header_value(text: str) -> bytes:
