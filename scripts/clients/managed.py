@@ -85,10 +85,10 @@ def measure(trial: Trial, program: Path, model: str) -> Size:
         prepare(trial, gateway)
         ask(trial, program, model, PROMPT, trial.client.answer, f"{model}, measured")
         sections = {one["id"]: one["tokens"] for one in json.loads(once_recorded(trial))["sections"]}
-        asked = [output_of(one) for one in provider.requests if one.usage is not None]
+        asked = {one.usage.prompt or 0: output_of(one) for one in provider.requests if one.usage is not None}
     if "tool_outputs" not in sections or not all(check.passed for check in trial.checks):
         raise TrialError(f"{trial.client.name} with {model} cannot be measured: {trial.checks}, {sections}")
-    return Size(prompt=sum(sections.values()), result=sections["tool_outputs"], output=max(asked))
+    return Size(prompt=sum(sections.values()), result=sections["tool_outputs"], output=asked[max(asked)])
 
 
 def once_recorded(trial: Trial) -> str:
