@@ -66,18 +66,13 @@ class _State:
         if said is not None:
             return tuple(sorted(said.models))
         row = find_provider(provider)
-        listed = ((self.litellm, row.litellm), (self.genai, row.genai)) if row is not None else ()
-        return tuple(
-            sorted(
-                {
-                    model
-                    for catalogue, ids in listed
-                    if catalogue is not None
-                    for one in ids
-                    for model in catalogue.rows(one)
-                }
-            )
-        )
+        if row is None:
+            return ()
+        # Ids of LiteLLM are those that are sent; genai-prices has some that only name a family.
+        rows = [self.litellm.rows(one) for one in row.litellm] if self.litellm is not None else []
+        if not any(rows) and self.genai is not None:
+            rows = [self.genai.rows(one) for one in row.genai]
+        return tuple(sorted({model for listed in rows for model in listed}))
 
     def _find(self, provider: str, model: str) -> Iterator[Layer]:
         question = Question(provider, model, find_provider(provider))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.catalogs.lookup import undated
 from ullage.core.errors import CallError
 from ullage.core.routing.capability import capability_of
 from ullage.core.routing.identity import find_match, split_target
@@ -18,6 +19,7 @@ from ullage.settings import DEFAULT_UPSTREAMS, resolve_upstreams
 from ullage.settings.credentials import KEY_VARIABLES, Credential
 from ullage.settings.providers import Provider, find_providers
 from ullage.settings.resolving import resolve_by
+from ullage.settings.route_config import make_route_config
 from ullage.upstream import provider_of
 from ullage.upstream.keys import check_destination
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ullage.core.profiles import Layer
+    from ullage.core.routing.capability import Capability
     from ullage.core.routing.filtering import Candidate
     from ullage.settings import Settings
 
@@ -95,6 +98,9 @@ class ConfiguredTargets:
     def __init__(self, settings: Settings, environ: Mapping[str, str], offers: Offers | None = None) -> None:
         self._settings = settings
         self._offers = offers or NoOffers()
+        self._config = make_route_config(settings)
+        self._scope = settings.routing.models
+        self._named = (*self._scope, *(one for alias in settings.routing.aliases.values() for one in alias.models))
         self._upstreams = resolve_upstreams(settings)
         self._providers = {one.name: _checked(one) for one in _reachable(settings, environ, self._upstreams)}
         self._known: dict[tuple[Dialect, bool], tuple[object, tuple[Candidate, ...]]] = {}
@@ -142,24 +148,39 @@ class ConfiguredTargets:
                     yield candidate
 
     def _ids(self, provider: Provider) -> Iterator[str]:
-        """Ids that it is said to offer, and those that the scope names in full."""
-        exact = [parts for one in self._settings.routing.models if "*" not in one and (parts := split_target(one))]
-        named = [model for name, model in exact if name == provider.name]
-        yield from dict.fromkeys((*(provider.models or self._offers.models(provider.name)), *named))
+        """Ids that it is said to offer, and those that a scope names in full."""
+        exact = [parts for one in self._named if "*" not in one and (parts := split_target(one)) is not None]
+        offered = provider.models or _newest(self._offers.models(provider_of(provider.root)))
+        yield from dict.fromkeys((*offered, *(model for name, model in exact if name == provider.name)))
 
     def _candidate(self, provider: Provider, model: str, dialect: Dialect, *, authenticated: bool) -> Candidate | None:
         """The candidate; `None` for one that nobody named and of which too little is known."""
         record = ModelRecord(provider=provider.name, id=model, api=dialect, authenticated=authenticated)
-        scope = self._settings.routing.models
-        named = find_match(scope, record.target) is not None if scope else model in provider.models
-        if not named and (scope or capability_of(record).overall == "unknown"):
+        named = find_match(self._named, record.target) is not None or (not self._scope and model in provider.models)
+        capability = self._capability(record, provider)
+        if not named and (self._scope or capability.overall == "unknown"):
             return None
-        layers = self._offers.layers(provider.name, model)
+        layers = self._offers.layers(provider_of(provider.root), model)
         profile = resolve_by(self._settings, provider.name, model, dialect=dialect, layers=layers)
-        found = prepare_known(record, profile)
+        found = replace(prepare_known(record, profile, self._config), capability=capability)
         if not named and (found.model.context_window is None or not found.price.known):
             return None
         return found
+
+    def _capability(self, record: ModelRecord, provider: Provider) -> Capability:
+        """By the name that a user gave the provider; where nothing is known under it, by the name that its host has."""
+        benchmark = self._config.benchmark
+        found = capability_of(record, source=benchmark, overrides=self._config.benchmark_overrides)
+        common = provider_of(provider.root)
+        if found.overall != "unknown" or common == provider.name:
+            return found
+        return capability_of(replace(record, provider=common), source=benchmark)
+
+
+def _newest(models: Sequence[str]) -> Iterator[str]:
+    """Without those whose id has a date at its end, where the same id without one is there too."""
+    known = set(models)
+    return (model for model in models if (plain := undated(model)) == model.lower() or plain not in known)
 
 
 def _reachable(settings: Settings, environ: Mapping[str, str], upstreams: Mapping[Dialect, str]) -> Iterator[Provider]:

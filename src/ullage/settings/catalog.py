@@ -140,11 +140,17 @@ def struct_of(kind: inspect.Type) -> type[Struct] | None:
 
 
 def is_table(kind: inspect.Type) -> bool:
-    """Whether the names below are the user's own, or records in a list: no single value."""
+    """Whether the names below are the user's own, or records in a list: no single value. Names with numbers are one."""
     bare = kind.type if isinstance(kind, inspect.Metadata) else kind
-    return isinstance(bare, inspect.DictType) or (
+    return (isinstance(bare, inspect.DictType) and not is_numbers(bare)) or (
         isinstance(bare, inspect.VarTupleType) and struct_of(bare.item_type) is not None
     )
+
+
+def is_numbers(kind: inspect.DictType) -> bool:
+    """Whether a table has numbers under its names, as the weights of a pool."""
+    value = kind.value_type
+    return isinstance(value.type if isinstance(value, inspect.Metadata) else value, inspect.FloatType)
 
 
 def is_list(annotation: Any) -> bool:
@@ -214,6 +220,8 @@ def allowed_of(kind: inspect.Type) -> str:
             return "a list of texts"
         case inspect.UnionType(types=types):
             return " or ".join(allowed_of(one) for one in types if not isinstance(one, inspect.NoneType))
+        case inspect.DictType(value_type=value):
+            return f"a table of names, each with {allowed_of(value)}"
         case inspect.AnyType():
             return "a table, a list or a value"
         case _:

@@ -15,6 +15,7 @@ from .paths import absolute_folder
 from .privacy import PROJECT_RAISES, is_as_strict
 from .privacy import SECTION as PRIVACY
 from .provenance import Choice, Problem, ProblemCode
+from .routing_checks import PROJECT_SAYS, is_tightened, refuse_to_project, tighten
 from .tables import TABLES, judge_tables, split
 from .upstreams import SHORT_NAMES
 
@@ -40,7 +41,15 @@ PROJECT_LOWERS = frozenset(
 """What it may lower, and never raise."""
 
 # Settings whose default is no safe stand-in for a value that cannot be used: see `Problem.blocking`.
-NO_STAND_IN = ("data_dir", "server.host", "store.url", f"{UPSTREAMS}.", f"{PRIVACY}.")
+NO_STAND_IN = (
+    "data_dir",
+    "server.host",
+    "store.url",
+    f"{UPSTREAMS}.",
+    f"{PRIVACY}.",
+    "routing.models",
+    "routing.constraints.",
+)
 
 
 # The next step for a key that is spelled like no other.
@@ -113,13 +122,18 @@ def usable(entry: Entry, home: Path, below: Mapping[str, Choice]) -> Any:
         check_is_lower(setting, value, below)
     if entry.source.kind == "project" and entry.key in PROJECT_RAISES:
         check_is_as_strict(setting, value, below)
+    if entry.source.kind == "project" and entry.key in PROJECT_SAYS:
+        return of_project(setting, value, below)
     if entry.key == "data_dir" and value:
         return str(absolute_folder(value, home=home, base=entry.base))
     return loopback(value) if entry.key == "server.host" else value
 
 
 def may_be_the_projects(setting: Setting) -> bool:
-    return setting.key in PROJECT_KEYS | PROJECT_LOWERS | PROJECT_RAISES or setting.section in PROJECT_SECTIONS
+    return (
+        setting.key in PROJECT_KEYS | PROJECT_LOWERS | PROJECT_RAISES | PROJECT_SAYS
+        or setting.section in PROJECT_SECTIONS
+    )
 
 
 def check_is_lower(setting: Setting, value: Any, below: Mapping[str, Choice]) -> None:
@@ -142,6 +156,15 @@ def check_is_as_strict(setting: Setting, value: Any, below: Mapping[str, Choice]
             f"A project file may only make {setting.key} stricter, which is {shown(least)}.",
             "It belongs in the user's own file.",
         )
+
+
+def of_project(setting: Setting, value: Any, below: Mapping[str, Choice]) -> Any:
+    """What a project's value of routing comes to beside the user's. Raises `EntryError` for one that would loosen."""
+    holds = held(setting, below)
+    reason = refuse_to_project(setting.key, value, holds)
+    if reason is not None:
+        raise EntryError("not_allowed", reason, "It belongs in the user's own file.")
+    return tighten(setting.key, value, holds) if is_tightened(setting.key) else value
 
 
 def held(setting: Setting, below: Mapping[str, Choice]) -> Any:

@@ -17,8 +17,8 @@ from .layers import Layer, read_environment, read_file, read_flags
 from .paths import PROJECT_FILE, Paths, find_paths, home_folder
 from .provenance import Choice, Problem, Source
 from .records import Settings
-from .tables import missing_profiles, place, renumbered
-from .upstreams import SHORT_NAMES, is_own_address
+from .tables import missing_pools, missing_profiles, place, renumbered
+from .upstreams import SHORT_NAMES, is_own_address, provider_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -108,7 +108,7 @@ def resolve(layers: Iterable[Layer], paths: Paths) -> Loaded:
         chosen |= accepted
         problems += (*layer.problems, *refused)
     chosen = renumbered(chosen)
-    problems += (*drop_loops(chosen), *missing_profiles(chosen))
+    problems += (*drop_loops(chosen), *missing_profiles(chosen), *missing_pools(chosen))
     for problem in problems:
         if problem.source.kind == "flag":
             raise SettingsError(problem.message, hint=problem.hint)
@@ -128,17 +128,22 @@ def resolve(layers: Iterable[Layer], paths: Paths) -> Loaded:
 def drop_loops(chosen: dict[str, Choice]) -> list[Problem]:
     """Takes out every upstream that is the daemon's own address: its requests would go round for ever."""
     settings = build(chosen)
-    looping = [f"{UPSTREAMS}.{name}" for name, url in settings.upstreams.items() if is_own_address(url, settings)]
+    looping = {f"{UPSTREAMS}.{name}": url for name, url in settings.upstreams.items() if is_own_address(url, settings)}
+    looping |= {
+        f"providers.{name}": one.url
+        for name, one in settings.providers.items()
+        if one.url and is_own_address(provider_root(one.url), settings)
+    }
     return [
         Problem(
             code="conflict",
             key=key,
-            source=chosen[key].source,
-            message=f"{key} is {chosen.pop(key).value}, ullage's own address.",
+            source=chosen.pop(key).source,
+            message=f"{key} is {url}, ullage's own address.",
             hint="An upstream is a provider; `ullage setup` points clients at ullage.",
             blocking=True,
         )
-        for key in looping
+        for key, url in looping.items()
     ]
 
 

@@ -1,7 +1,4 @@
-"""The providers that routed requests may go to: the well-known ones, and what the user says of them and of others.
-
-Roots and dialects are those of the providers' own manuals.
-"""
+"""The providers that routed requests may go to: the well-known ones, and what the user says of them and of others."""
 
 from __future__ import annotations
 
@@ -17,36 +14,13 @@ from ullage.core.wire.conversation import Dialect
 
 from .credentials import KEY_VARIABLES, Credential, find_credential, read_key
 from .upstreams import provider_root
+from .well_known import WELL_KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from .records import Settings
     from .routing import ProviderSettings
-
-
-class KnownProvider(Struct, frozen=True, kw_only=True):
-    """A provider whose address everybody may know. `root` has no API version."""
-
-    root: str
-    dialects: tuple[Dialect, ...]
-
-
-WELL_KNOWN: dict[str, KnownProvider] = {
-    "openai": KnownProvider(root="https://api.openai.com", dialects=("openai-chat", "openai-responses")),
-    "anthropic": KnownProvider(root="https://api.anthropic.com", dialects=("anthropic",)),
-    "google": KnownProvider(root="https://generativelanguage.googleapis.com", dialects=("gemini",)),
-    "openrouter": KnownProvider(root="https://openrouter.ai/api", dialects=("openai-chat",)),
-    "deepseek": KnownProvider(root="https://api.deepseek.com", dialects=("openai-chat",)),
-    "mistral": KnownProvider(root="https://api.mistral.ai", dialects=("openai-chat",)),
-    "groq": KnownProvider(root="https://api.groq.com/openai", dialects=("openai-chat",)),
-    "xai": KnownProvider(root="https://api.x.ai", dialects=("openai-chat", "openai-responses")),
-    "ollama": KnownProvider(root="http://127.0.0.1:11434", dialects=("openai-chat",)),
-    "llama.cpp": KnownProvider(root="http://127.0.0.1:8080", dialects=("openai-chat",)),
-    "vllm": KnownProvider(root="http://127.0.0.1:8000", dialects=("openai-chat",)),
-    "lm-studio": KnownProvider(root="http://127.0.0.1:1234", dialects=("openai-chat",)),
-}
-"""By name. Those of this machine count where the settings name them."""
 
 
 class Provider(Struct, frozen=True, kw_only=True):
@@ -95,7 +69,8 @@ def _with_key(provider: Provider, key: str, environ: Mapping[str, str]) -> Provi
         return replace(provider, problem=error.message)
     if found is not None:
         return replace(provider, credential=found)
+    if key:
+        return replace(provider, problem=f"{key.partition(':')[2]} is not set.")
     variables = KEY_VARIABLES.get(provider.name)
-    return replace(
-        provider, problem=f"Set {' or '.join(variables)}." if variables else f"Set providers.{provider.name}.key."
-    )
+    wanted = " or ".join(variables) if variables else f"providers.{provider.name}.key"
+    return replace(provider, problem=f"Set {wanted}.")

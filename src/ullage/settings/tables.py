@@ -1,8 +1,9 @@
 """Tables whose names are the user's own: `[accounting.profiles.NAME]`, `[accounting.tool_shapes.NAME]`, `[[accounting.rules]]`,
-`[models.overrides."PROVIDER/MODEL"]`, `[privacy.remote_providers.NAME]`, `[providers.NAME]`, `[routing.aliases.NAME]`.
+`[models.overrides."PROVIDER/MODEL"]`, `[privacy.remote_providers.NAME]`, `[providers.NAME]`, and those of `routing`.
 
-Named members of a later file replace those of an earlier one, rules are appended. Each value is judged alone, as everywhere; but
-a rule of which nobody knows whom it is for is not used.
+Named members of a later file replace those of an earlier one, rules are appended, those of routing with a project's first. Each
+value is judged alone, as everywhere; but a rule of which nobody knows whom it is for is not used, nor what would mean something
+else with one value less.
 """
 
 from __future__ import annotations
@@ -12,58 +13,57 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct
 
-from ullage.core.privacy.policy import RemoteProvider
-from ullage.core.profiles.heuristics import Profile, Rule, ToolShape, is_understood
-from ullage.core.profiles.overrides import ModelOverride
+from ullage.core.profiles.heuristics import is_understood
 
 from .catalog import Setting, convert, example_of, record_settings
 from .overrides import HOW_TO_NAME, OVERRIDES, drop_contradictions, find_key_problem, narrow, refuse_to_project
-from .privacy import ALLOWED, REMOTE_PROVIDERS, refuse_provider_to_project
+from .privacy import REMOTE_PROVIDERS, refuse_provider_to_project
 from .provenance import Choice, Problem, ProblemCode, Source, SourceKind
-from .routing import AliasSettings, ProviderSettings
-from .toml_file import KeyPath
+from .routing import ProviderSettings
+from .routing_checks import (
+    ALIASES,
+    POOLS,
+    ROUTE_RULES,
+    USERS_ALONE,
+    WHOLE,
+    find_member_problem,
+    find_missing_pools,
+    find_name_problem,
+)
+from .table_leaves import (
+    ARRAYS,
+    PATHS,
+    PROFILES,
+    RULES,
+    TABLES,
+    TEMPLATE,
+    Leaf,
+    find_leaves,
+    header_of,
+    how_to_write,
+    is_no_table,
+    spelled_out,
+    table_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from msgspec import Struct
+
     from .layers import Entry
+    from .toml_file import KeyPath
 
-PROFILES, TOOL_SHAPES, RULES = "accounting.profiles", "accounting.tool_shapes", "accounting.rules"
-PROVIDERS, ALIASES = "providers", "routing.aliases"
-TABLES: dict[str, type[Struct]] = {
-    PROFILES: Profile,
-    TOOL_SHAPES: ToolShape,
-    RULES: Rule,
-    OVERRIDES: ModelOverride,
-    REMOTE_PROVIDERS: RemoteProvider,
-    PROVIDERS: ProviderSettings,
-    ALIASES: AliasSettings,
-}
-"""The record of one member of each table."""
+__all__ = ["TABLES", "header_of", "judge_tables", "missing_pools", "missing_profiles", "place", "renumbered", "split"]
 
-_PATHS = {table: tuple(table.split(".")) for table in TABLES}
-_USERS_ALONE = frozenset({PROVIDERS, ALIASES})
-"""Tables of which a project's file may say nothing."""
-_TEMPLATE = "template"
 _MATCH = "match"
-
-
-class _Leaf(Struct, frozen=True):
-    """One value of a member: `field` is its dotted name there, `path` what follows for a value inside a template."""
-
-    key: str
-    field: str
-    path: KeyPath
-    value: Any
-    source: Source
 
 
 def split(entries: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
     """The entries of tables, and all others."""
-    tabled = [_spelled_out(entry) for entry in entries if _table_of(entry) is not None]
-    return tabled, [entry for entry in entries if _table_of(entry) is None]
+    tabled = [spelled_out(entry) for entry in entries if table_of(entry) is not None]
+    return tabled, [entry for entry in entries if table_of(entry) is None]
 
 
 def judge_tables(
@@ -75,25 +75,24 @@ def judge_tables(
     """
     judging = _Judging(kind, below)
     for entry in entries:
-        for table, name, leaf in _leaves(entry):
+        for table, name, leaf in find_leaves(entry):
             judging.take(table, name, leaf, entry.source)
-        if _is_no_table(entry):
-            judging.problems.append(_refused(entry.key, entry.source, "bad_value", _how_to_write(entry)))
+        if is_no_table(entry):
+            judging.problems.append(_refused(entry.key, entry.source, "bad_value", how_to_write(entry)))
     return judging.members(), judging.problems
-
-
-def header_of(table: str) -> str:
-    """How the header of a member is written."""
-    if table == RULES:
-        return f"[[{table}]]"
-    return f'[{table}."PROVIDER/MODEL"]' if table == OVERRIDES else f"[{table}.NAME]"
 
 
 def renumbered(chosen: dict[str, Choice]) -> dict[str, Choice]:
     """The same with the rules of all layers counted through: `accounting.rules[0]` and on."""
-    rules = [key for key in chosen if key.startswith(f"{RULES}[")]
-    names = {key: f"{RULES}[{number}]" for number, key in enumerate(rules)}
-    return {names.get(key, key): choice for key, choice in chosen.items()}
+    ordered = dict(chosen)
+    for table in ARRAYS:
+        rules = [key for key in chosen if key.startswith(f"{table}[")]
+        if table == ROUTE_RULES:
+            rules.sort(key=lambda key: not key.startswith(f"{table}[project:"))
+        for key in rules:
+            del ordered[key]
+        ordered |= {f"{table}[{number}]": chosen[key] for number, key in enumerate(rules)}
+    return ordered
 
 
 def missing_profiles(chosen: dict[str, Choice]) -> Iterator[Problem]:
@@ -110,11 +109,23 @@ def missing_profiles(chosen: dict[str, Choice]) -> Iterator[Problem]:
             )
 
 
+def missing_pools(chosen: dict[str, Choice]) -> Iterator[Problem]:
+    """Pools that a setting or an alias names and nobody has written. A request is stopped there, so that this is told early."""
+    named = {key: choice.value for key, choice in chosen.items() if key == f"{POOLS.rpartition('.')[0]}.pool"}
+    named |= {
+        f"{key}.pool": choice.value.get("pool") for key, choice in chosen.items() if key.startswith(f"{ALIASES}.")
+    }
+    pools = [key.removeprefix(f"{POOLS}.") for key in chosen if key.startswith(f"{POOLS}.")]
+    for key, message, hint in find_missing_pools(named, pools):
+        source = chosen[key if key in chosen else key.removesuffix(".pool")].source
+        yield _refused(key, source, "conflict", (message, hint))
+
+
 def place(tree: dict[str, Any], key: str, value: Any) -> bool:
     """Puts a member of a table where it belongs in the tree of all settings; false for the key of anything else."""
-    for table, (*sections, name) in _PATHS.items():
+    for table, (*sections, name) in PATHS.items():
         member = key.removeprefix(table)
-        if member == key or member[0] not in "[.":
+        if member == key or member[:1] not in ("[", "."):
             continue
         for section in sections:
             tree = tree.setdefault(section, {})
@@ -134,26 +145,26 @@ class _Judging:
         self._kind = kind
         self._below = below
         self._members: dict[str, Choice] = {}
+        self._names: dict[str, tuple[str, str | int]] = {}
         self._places: dict[tuple[str, str], Source] = {}
         self._unsure: set[str] = set()
 
-    def take(self, table: str, name: str | int, leaf: _Leaf | None, source: Source) -> None:
+    def take(self, table: str, name: str | int, leaf: Leaf | None, source: Source) -> None:
         """One value of a member, or its name alone."""
-        key = f"{RULES}[{self._kind}:{name}]" if table == RULES else f"{table}.{name}"
-        if table == OVERRIDES and (reason := find_key_problem(str(name))) is not None:
-            self._refuse_once(key, source, reason)
-        elif leaf is None and table in _USERS_ALONE and self._kind == "project":
-            self.problems.append(_refused(key, source, "not_allowed", _belongs_to_user(key)))
+        key = f"{table}[{self._kind}:{name}]" if table in ARRAYS else f"{table}.{name}"
+        self._names[key] = table, name
+        if (told := _name_problem(table, str(name), key) or self._trespass(table, str(name), key)) is not None:
+            self._refuse_once(key, source, *told)
         elif leaf is None:
             self._members.setdefault(key, Choice({}, source))
         elif (problem := _problem_of(TABLES[table], leaf) or self._presumption(table, str(name), leaf)) is not None:
             self.problems.append(problem)
-            self._unsure |= {key} if _says_whom(leaf.field) else set()
+            self._unsure |= {key} if _spoils(table, leaf, problem) else set()
         else:
             member = self._members.setdefault(key, Choice({}, source))
             self._places[key, leaf.field] = source
             _put(member.value, (*leaf.field.split("."), *leaf.path), _value_of(TABLES[table], leaf))
-            self.problems += _doubts(leaf)
+            self.problems += _doubts(table, leaf)
 
     def members(self) -> dict[str, Choice]:
         """What may be used. To be asked for once, at the end."""
@@ -165,105 +176,61 @@ class _Judging:
                 del used[key]
             elif self._kind == "project":
                 used[key] = narrow(used[key], self._below.get(key))
-        return used
+        return self._good(used)
 
-    def _refuse_once(self, key: str, source: Source, reason: str) -> None:
+    def _good(self, used: Mapping[str, Choice]) -> dict[str, Choice]:
+        """Without members that are useless as a whole, and rules of routing whose name an earlier one of this layer has."""
+        good: dict[str, Choice] = {}
+        rules: set[str] = set()
+        for key, member in used.items():
+            table, name = self._names[key]
+            shown = f"{table}[{name}]" if table in ARRAYS else key
+            found = find_member_problem(table, str(name), member.value)
+            if found is None and table == ROUTE_RULES:
+                found = ("name", "another rule has this name") if member.value["name"] in rules else None
+                rules.add(member.value["name"])
+            if found is None:
+                good[key] = member
+                continue
+            field, reason = found
+            place = f"{shown}.{field}" if field else shown
+            told = _sentence(f"{place}: {reason}"), f"{header_of(table)} is left out."
+            self.problems.append(_refused(place, self._places.get((key, field), member.source), "bad_value", told))
+        return good
+
+    def _refuse_once(self, key: str, source: Source, code: ProblemCode, told: tuple[str, str]) -> None:
         if key not in self._unsure:
             self._unsure.add(key)
-            self.problems.append(_refused(key, source, "bad_value", (f"The key of {key} {reason}.", HOW_TO_NAME)))
+            self.problems.append(_refused(key, source, code, told))
 
-    def _presumption(self, table: str, name: str, leaf: _Leaf) -> Problem | None:
-        """What a project says of models and providers and only a user may say."""
-        if self._kind != "project":
+    def _trespass(self, table: str, name: str, key: str) -> tuple[ProblemCode, tuple[str, str]] | None:
+        """Members that a project may not have: those of tables that are a user's alone, and a pool in place of the user's."""
+        if self._kind != "project" or not (table in USERS_ALONE or (table == POOLS and key in self._below)):
             return None
-        told = None
-        if table in _USERS_ALONE:
-            told = _belongs_to_user(leaf.key)
-        elif table == REMOTE_PROVIDERS:
+        return "not_allowed", (f"A project file may not set {key}.", "It belongs in the user's own file.")
+
+    def _presumption(self, table: str, name: str, leaf: Leaf) -> Problem | None:
+        """What a project says of models and providers and only a user may say."""
+        if table not in (OVERRIDES, REMOTE_PROVIDERS) or self._kind != "project":
+            return None
+        if table == REMOTE_PROVIDERS:
             told = refuse_provider_to_project(name, leaf.value, self._below)
-        elif table == OVERRIDES:
+        else:
             told = refuse_to_project(name, leaf.field, leaf.value, self._below)
         return None if told is None else _refused(leaf.key, leaf.source, "not_allowed", told)
 
 
-def _table_of(entry: Entry) -> str | None:
-    return next((table for table, path in _PATHS.items() if entry.path[: len(path)] == path), None)
+def _name_problem(table: str, name: str, key: str) -> tuple[ProblemCode, tuple[str, str]] | None:
+    """Why no member of a table may stand under a name."""
+    reason = find_key_problem(name) if table == OVERRIDES else find_name_problem(table, name)
+    if reason is None:
+        return None
+    hint = HOW_TO_NAME if table == OVERRIDES else f"{header_of(table)} is left out."
+    return "bad_value", (_sentence(f"The key of {key} {reason}"), hint)
 
 
-def _rest_of(table: str, entry: Entry) -> KeyPath:
-    """What follows the table's name in an entry's path."""
-    return entry.path[len(_PATHS[table]) :]
-
-
-def _spelled_out(entry: Entry) -> Entry:
-    """A remote provider's classes may stand for its table: `openrouter = ["normal"]`."""
-    if _table_of(entry) != REMOTE_PROVIDERS or len(entry.path) != len(REMOTE_PROVIDERS.split(".")) + 1:
-        return entry
-    if isinstance(entry.value, dict):
-        return entry
-    return msgspec.structs.replace(entry, key=f"{entry.key}.{ALLOWED}", path=(*entry.path, ALLOWED))
-
-
-def _is_no_table(entry: Entry) -> bool:
-    """Whether a value stands where a table of fields should, or a table in the place of an array or the other way round."""
-    table = _table_of(entry)
-    assert table is not None
-    rest, value = _rest_of(table, entry), entry.value
-    if table == RULES and not rest:
-        return not isinstance(value, list) or not all(isinstance(member, dict) for member in value)
-    if rest and isinstance(rest[0], int) != (table == RULES):
-        return True
-    return len(rest) < 2 and value != {}
-
-
-def _how_to_write(entry: Entry) -> tuple[str, str]:
-    table = _table_of(entry)
-    assert table is not None
-    return f"{entry.key} is a table, not a value.", f"Write {header_of(table)} and its keys below it."
-
-
-def _leaves(entry: Entry) -> Iterator[tuple[str, str | int, _Leaf | None]]:
-    """Table, name and value of everything in an entry; no value for a member that is only named."""
-    table = _table_of(entry)
-    assert table is not None
-    rest = _rest_of(table, entry)
-    if _is_no_table(entry) and not isinstance(entry.value, list):
-        return
-    if table == RULES and not rest and isinstance(entry.value, list):
-        for number, member in enumerate(entry.value):
-            if isinstance(member, dict):
-                yield from ((RULES, number, leaf) for leaf in _member_leaves(entry, (number,), member))
-    elif len(rest) == 1 and entry.value == {}:
-        yield table, rest[0], None
-    elif len(rest) > 1:
-        yield (
-            table,
-            rest[0],
-            None if _is_for_everyone(table, rest, entry.value) else _leaf(table, entry, rest, entry.value),
-        )
-
-
-def _member_leaves(entry: Entry, path: KeyPath, value: Any) -> Iterator[_Leaf | None]:
-    if isinstance(value, dict) and (value or len(path) == 1 or _is_for_everyone(RULES, path, value)):
-        if not value:
-            yield None
-        for name, member in value.items():
-            yield from _member_leaves(entry, (*path, name), member)
-    else:
-        yield _leaf(RULES, entry, path, value)
-
-
-def _is_for_everyone(table: str, path: KeyPath, value: Any) -> bool:
-    """Whether this is a `match` without patterns."""
-    return table == RULES and path[1:] == (_MATCH,) and value == {}
-
-
-def _leaf(table: str, entry: Entry, path: KeyPath, value: Any) -> _Leaf:
-    inside = table == TOOL_SHAPES and path[1] == _TEMPLATE
-    names = path[1:2] if inside else path[1:]
-    field = ".".join("[]" if isinstance(name, int) else name for name in names)
-    key = f"{RULES}[].{field}" if table == RULES else f"{table}.{path[0]}.{field}"
-    return _Leaf(key, field, path[2:] if inside else (), value, entry.source)
+def _sentence(text: str) -> str:
+    return text if text.endswith("?") else f"{text}."
 
 
 @cache
@@ -271,7 +238,7 @@ def _fields(record: type[Struct]) -> dict[str, Setting]:
     return {setting.key: setting for setting in record_settings(record)}
 
 
-def _problem_of(record: type[Struct], leaf: _Leaf) -> Problem | None:
+def _problem_of(record: type[Struct], leaf: Leaf) -> Problem | None:
     fields = _fields(record)
     if leaf.field not in fields:
         nearest = next(iter(difflib.get_close_matches(leaf.field, fields, n=1)), None)
@@ -288,24 +255,33 @@ def _problem_of(record: type[Struct], leaf: _Leaf) -> Problem | None:
     return None
 
 
-def _value_of(record: type[Struct], leaf: _Leaf) -> Any:
+def _value_of(record: type[Struct], leaf: Leaf) -> Any:
     """The value in its field's type. Raises `ValueError`."""
-    if leaf.field == _TEMPLATE:
+    if leaf.field == TEMPLATE:
         return leaf.value
-    return convert(msgspec.structs.replace(_fields(record)[leaf.field], key=leaf.key), leaf.value, lenient=False)
+    setting = msgspec.structs.replace(_fields(record)[leaf.field], key=".".join((leaf.key, *map(str, leaf.path))))
+    if not leaf.path:
+        return convert(setting, leaf.value, lenient=False)
+    name, *below = leaf.path
+    if below:
+        raise ValueError(f"{setting.key} must be {setting.allowed}.")
+    return convert(setting, {name: leaf.value}, lenient=False)[name]
 
 
-def _belongs_to_user(key: str) -> tuple[str, str]:
-    return f"A project file may not set {key}.", "It belongs in the user's own file."
+def _spoils(table: str, leaf: Leaf, problem: Problem) -> bool:
+    """Whether a member means something else without this value. A provider does well without a key that there is not."""
+    if table == RULES:
+        return _says_whom(leaf.field)
+    return table in WHOLE and (table in ARRAYS or problem.code != "unknown_key")
 
 
 def _says_whom(field: str) -> bool:
     return field == _MATCH or field.startswith(f"{_MATCH}.")
 
 
-def _doubts(leaf: _Leaf) -> Iterator[Problem]:
+def _doubts(table: str, leaf: Leaf) -> Iterator[Problem]:
     """A pattern that can fit nothing is no error, but nobody means it."""
-    if _says_whom(leaf.field) and not is_understood(leaf.value):
+    if table == RULES and _says_whom(leaf.field) and not is_understood(leaf.value):
         message = f"{leaf.key} is an expression that cannot be used, so its rule never matches."
         yield _refused(leaf.key, leaf.source, "bad_value", (message, "Use a name or a glob, as claude-*."))
 

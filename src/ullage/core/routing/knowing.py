@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from .filtering import Candidate
 
+_PARTS = ("input", "output", "cache_read", "cache_write")
 _PRICED = ("override", "litellm", "genai-prices", "provider")
 
 
@@ -22,7 +23,8 @@ def prepare_known(model: ModelRecord, profile: ModelProfile, config: RouteConfig
     """What is known of a model. Prices keep the source that the profile has them from, unless the configuration has others."""
     record = replace(complete_model(model, profile), prices=profile.prices)
     (found,) = prepare_candidates((record,), config)
-    if found.price.source == "override":
+    said = config.price_overrides.get(model.target) or config.price_overrides.get(model.id)
+    if said is not None and any(getattr(said, part) is not None for part in _PARTS):
         return found
     origin = profile.sources["input_price"]
     price = Price(

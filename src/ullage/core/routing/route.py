@@ -32,7 +32,7 @@ from .prefix import Prefix, parse_prefix
 from .pricing import NO_OVERRIDES as NO_PRICES
 from .pricing import PriceOverride
 from .reasons import tell_reasons
-from .rules import Action, Facts, Rule, Rules, Trigger, Verdict, find_rule, prefers, unwanted
+from .rules import Action, Facts, KnownTier, Rule, Rules, Trigger, Verdict, find_rule, prefers, unwanted
 from .scoring import NO_SIGNALS, RouteScore, Signals, Situation, score
 from .selection import Guards, Selection, Weighing, select
 from .suggesting import suggest
@@ -56,6 +56,7 @@ class RouteConfig(Struct, frozen=True, kw_only=True):
     """What a user has settled of routing, as plain data; the defaults settle nothing.
 
     `pool` names the active one of `pools`. `thinking` is a level for all tasks, `host_thinking` the one that the host has.
+    `minimum_tier` is the least tier of all tasks; one that asks for more gets more.
     """
 
     constraints: Constraints = Constraints()
@@ -70,6 +71,7 @@ class RouteConfig(Struct, frozen=True, kw_only=True):
     analyzer: Analyzer = "v2"
     thinking: Level | None = None
     host_thinking: Level | None = None
+    minimum_tier: KnownTier | None = None
     benchmark: BenchmarkSource | None = None
     benchmark_overrides: Mapping[str, BenchmarkOverride] = NO_BENCHMARKS
     price_overrides: Mapping[str, PriceOverride] = NO_PRICES
@@ -182,7 +184,7 @@ def resolve_route(
     if current is not None:
         session = replace(session, current=current, first_turn=False)
     wanted = read_policy(policy)
-    pool = _active_pool(config)
+    pool = active_pool(config)
     known = tuple(one if isinstance(one, Candidate) else prepare_candidates((one,), config)[0] for one in models)
     prefix, text = parse_prefix(prompt, first_turn=session.first_turn)
     task = analyze_task(
@@ -257,7 +259,7 @@ def _limits(
         context_tokens=max(context, task.required_context_tokens),
         output_tokens=task.required_output_tokens,
         images=task.requires_vision,
-        minimum_tier=task.minimum_tier,
+        minimum_tier=max((task.minimum_tier, config.minimum_tier), key=lambda tier: tier_rank(tier or "unknown")),
         pinned_tier=prefix.minimum_tier,
     )
     return Limits(
@@ -383,7 +385,8 @@ def _find_pin(session: RouteSession, prefix: Prefix) -> Pin | None:
     return Pin(target=prefix.model, kind="prompt") if prefix.model is not None else None
 
 
-def _active_pool(config: RouteConfig) -> Pool | None:
+def active_pool(config: RouteConfig) -> Pool | None:
+    """The pool that is in force. Raises `CallError` for one that there is not."""
     if config.pool is None:
         return None
     if config.pool not in config.pools:

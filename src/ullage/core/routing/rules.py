@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .task import TaskProfile
 
 Trigger = Literal["user", "extension"]
+KnownTier = Literal["light", "mid", "strong", "frontier"]
 
 KIND_NAMES = (
     "explain",

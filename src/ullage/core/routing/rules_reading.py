@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from .fields import (
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _TIERS = ("light", "mid", "strong", "frontier")
 _MOST_PATTERN = 500
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 def read_rules(
@@ -104,9 +106,18 @@ def _read_when(value: Any) -> When:
     fields = read_object(value, ".when", tuple(_CONDITIONS))
     found = {_CONDITIONS[key][0]: _CONDITIONS[key][1](given, f".when.{key}") for key, given in fields.items()}
     when = When(**found)
-    _ordered(when.min_complexity, when.max_complexity, ".when.minComplexity")
-    _ordered(when.min_context_tokens, when.max_context_tokens, ".when.minContextTokens")
+    check_order(when, _NAMES)
     return when
+
+
+def check_order(when: When, names: Mapping[str, str] = NO_NAMES) -> None:
+    """Raises `FieldError` for a least value above its largest. `names` are those that the file has for conditions, where they
+    are not ours."""
+    for what in ("complexity", "context_tokens"):
+        least, most = getattr(when, f"min_{what}"), getattr(when, f"max_{what}")
+        if least is not None and most is not None and least > most:
+            name = f"min_{what}"
+            raise FieldError(f".when.{names.get(name, name)}", f"{least:g} is above the largest, {most:g}")
 
 
 def _read_action(value: Any, path: str) -> Action:
@@ -114,11 +125,6 @@ def _read_action(value: Any, path: str) -> Action:
     if not fields:
         raise FieldError(path, "it has no action")
     return Action(**{_ACTIONS[key][0]: _ACTIONS[key][1](given, f"{path}.{key}") for key, given in fields.items()})
-
-
-def _ordered(least: float | None, most: float | None, path: str) -> None:
-    if least is not None and most is not None and least > most:
-        raise FieldError(path, f"{least:g} is above the largest, {most:g}")
 
 
 def _kinds(value: Any, path: str) -> tuple[str, ...]:
@@ -130,7 +136,8 @@ def _policy(value: Any, path: str) -> str:
     return found or make_word_reader(tuple(WEIGHTS))(value, path)
 
 
-def _pattern(value: Any, path: str) -> str:
+def read_pattern(value: Any, path: str) -> str:
+    """A regular expression that is short enough and cannot take for ever. Raises `FieldError` for any other."""
     if not isinstance(value, str) or not value or len(value) > _MOST_PATTERN:
         raise FieldError(path, f"a regular expression of at most {_MOST_PATTERN} characters is expected")
     if _explodes(value):
@@ -172,8 +179,9 @@ _CONDITIONS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
     "maxContextTokens": ("max_context_tokens", read_tokens),
     "hasImages": ("has_images", read_boolean),
     "trigger": ("trigger", make_word_reader(("user", "extension"))),
-    "promptMatches": ("prompt_matches", _pattern),
+    "promptMatches": ("prompt_matches", read_pattern),
 }
+_NAMES = {field: name for name, (field, _) in _CONDITIONS.items()}
 _ACTIONS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
     "only": ("only", read_texts),
     "exclude": ("exclude", read_texts),

@@ -1,0 +1,108 @@
+"""Providers that routed requests may go to: what counts, and where keys are found (design, section 10)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ullage.settings.providers import find_providers
+from ullage.settings.well_known import WELL_KNOWN
+from ullage.upstream import provider_of
+
+if TYPE_CHECKING:
+    from tests.settings.conftest import Files
+
+CORP = "[providers.corp]\nurl = 'https://llm.corp.example/v1/'\ndialects = ['openai-chat', 'anthropic']\n"
+
+
+def test_everything_can_be_said_of_a_provider(files: Files) -> None:
+    loaded = files.load(CORP + "key = 'env:CORP_KEY'\nmodels = ['gpt-5', 'claude-opus-5']\n")
+    assert loaded.problems == ()
+    (found,) = find_providers(loaded.settings, {"CORP_KEY": "secret"})
+    assert (found.name, found.root, found.dialects) == (
+        "corp",
+        "https://llm.corp.example",
+        ("openai-chat", "anthropic"),
+    )
+    assert found.models == ("gpt-5", "claude-opus-5")
+    assert found.credential is not None
+    assert (found.credential.reveal(), found.problem) == ("secret", "")
+    assert "secret" not in repr(found)
+
+
+def test_a_well_known_provider_counts_once_it_has_a_key(files: Files) -> None:
+    settings = files.load().settings
+    assert find_providers(settings, {}) == ()
+    found = find_providers(settings, {"GROQ_API_KEY": "g", "OPENAI_API_KEY": "o"})
+    assert [(one.name, one.root) for one in found] == [
+        ("groq", "https://api.groq.com/openai"),
+        ("openai", "https://api.openai.com"),
+    ]
+
+
+def test_a_provider_of_this_machine_counts_where_it_is_named_and_needs_no_key(files: Files) -> None:
+    (found,) = find_providers(files.load("[providers.ollama]\nmodels = ['qwen3:8b']").settings, {})
+    assert (found.root, found.dialects, found.models) == ("http://127.0.0.1:11434", ("openai-chat",), ("qwen3:8b",))
+    assert (found.credential, found.problem, found.loopback) == (None, "", True)
+
+
+def test_hosts_of_well_known_providers_have_their_names() -> None:
+    for name, known in WELL_KNOWN.items():
+        if not known.root.startswith("http:"):
+            assert provider_of(known.root) == name
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        ("", "Set providers.corp.key."),
+        ("key = 'env:CORP_KEY'", "CORP_KEY is not set."),
+        ("key = 'env:BAD'", "BAD holds characters that no key has."),
+        ("key = 'none'", ""),
+    ],
+)
+def test_a_key_that_is_missing_is_told(files: Files, key: str, problem: str) -> None:
+    (found,) = find_providers(files.load(CORP + key).settings, {"BAD": "two words"})
+    assert (found.credential, found.problem) == (None, problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "[providers.x]\nurl = 'ftp://x'\ndialects = ['gemini']",
+            "2: providers.x.url: 'ftp://x' is not an http or https address.",
+        ),
+        ("[providers.x]\ndialects = ['gemini']", "2: providers.x: it has no url."),
+        ("[providers.opnai]\nkey = 'none'", "2: providers.opnai: it has no url; did you mean 'openai'?"),
+        ("[providers.x]\nurl = 'https://x.example'", "2: providers.x: it has no dialects."),
+        ("[providers.'a/b']\nurl = 'https://x.example'", "2: The key of providers.a/b holds a slash or a space."),
+        (
+            "[providers.x]\nurl = 'https://x.example'\ndialects = ['grok']",
+            "3: providers.x.dialects must be a list of openai-chat,",
+        ),
+        ("[providers.openai]\nmodles = ['x']", "2: providers.openai.modles is not a setting. Did you mean models?"),
+        ("[providers]\nopenai = 'x'", "2: providers.openai is a table, not a value. Write [providers.NAME]"),
+        (
+            "[providers.x]\nurl = 'http://127.0.0.1:8484/v1'\ndialects = ['gemini']",
+            "2: providers.x is http://127.0.0.1:8484/v1, ullage's own",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_provider_is_named(files: Files, text: str, told: str) -> None:
+    assert files.problems(text)[0].startswith(f"config.toml:{told}")
+
+
+def test_a_key_in_the_place_of_its_place_is_never_repeated(files: Files) -> None:
+    """Somebody will write the key itself there."""
+    loaded = files.load("[providers.openai]\nkey = 'sk-proj-0123456789abcdef'\n")
+    (problem,) = loaded.problems
+    assert problem.code == "bad_value"
+    assert "sk-proj" not in str(problem)
+    assert loaded.settings.providers == {}
+
+
+def test_an_address_with_a_password_is_refused_and_not_repeated(files: Files) -> None:
+    (told,) = files.problems("[providers.x]\nurl = 'https://me:hunter2@x.example'\ndialects = ['gemini']")
+    assert "hunter2" not in told
