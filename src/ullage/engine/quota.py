@@ -1,0 +1,246 @@
+"""What is known of each provider's quota, from the answers that pass and from what the settings allow (routing, section 16)."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.core.errors import StoreError
+from ullage.core.quota import (
+    Observed,
+    QuotaLimits,
+    QuotaRules,
+    QuotaView,
+    Tally,
+    count_call,
+    read_headers,
+    read_refusal,
+    view_quota,
+)
+from ullage.core.routing.scoring import NO_SIGNALS, Signals
+from ullage.stores import RouteOverride
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ullage.core.quota.view import Status
+    from ullage.settings.routing import QuotaSettings
+    from ullage.stores import Store
+
+KEPT_UNDER = ("ullage:quota", "providers")
+"""Session and key of the row that survives a restart. No session of a client has that name."""
+_SAVE_EVERY_MS = 5_000
+_PROVIDERS = 200
+_FIRST_ERROR = 400
+
+
+class Answered(Struct, frozen=True, kw_only=True):
+    """What one answer of a provider says of its quota. `asked_ms` is when it was asked, `at_ms` when it had answered; `usd` is
+    what that cost, `None` where no price is known."""
+
+    provider: str
+    status: int
+    asked_ms: int
+    at_ms: int
+    headers: tuple[tuple[str, str], ...] = ()
+    usd: float | None = None
+    error_type: str | None = None
+    error_message: str | None = None
+
+
+class _Known(Struct, frozen=True, kw_only=True):
+    """Of one provider. At `refused_ms` it said that it wants to be asked no sooner than at `retry_at_ms`, for this `reason`."""
+
+    tally: Tally | None = None
+    observed: Observed | None = None
+    retry_at_ms: int | None = None
+    refused_ms: int = 0
+    reason: str | None = None
+
+
+_NOTHING = _Known()
+
+
+class Quotas:
+    """Counters, headers and cooldowns of all providers. Any thread may note and ask."""
+
+    def __init__(self, rules: QuotaRules, store: Store | None = None) -> None:
+        self._rules = rules
+        self._store = store
+        self._lock = threading.Lock()
+        self._known: dict[str, _Known] = {}
+        self._saved_ms = 0
+
+    def recall(self) -> None:
+        """Takes up what was kept. What cannot be read is forgotten: it is made up for by the next answers."""
+        if self._store is None:
+            return
+        session, key = KEPT_UNDER
+        with contextlib.suppress(StoreError):  # the store says itself what is wrong with it
+            self.take(self._store.route_overrides(session).get(key))
+
+    def take(self, kept: Any) -> None:
+        """Takes up what another run has kept, as the row of `KEPT_UNDER` holds it."""
+        with contextlib.suppress(msgspec.ValidationError):
+            known = msgspec.convert(kept or {}, dict[str, _Known])
+            with self._lock:
+                self._known = known | self._known
+
+    def note(self, answered: Answered) -> None:
+        """Takes in an answer. What its headers say replaces what was known. A refusal holds until its time is over, or until a
+        request is answered that was sent after it."""
+        observed = _observe(answered)
+        refusal = read_refusal(
+            answered.provider,
+            answered.status,
+            answered.headers,
+            now_ms=answered.at_ms,
+            error_type=answered.error_type,
+            error_message=answered.error_message,
+        )
+        window_ms = self._rules.window_of(answered.provider)
+        with self._lock:
+            known = self._known.pop(answered.provider, _NOTHING)
+            after = replace(
+                known,
+                tally=count_call(known.tally, now_ms=answered.at_ms, window_ms=window_ms, usd=answered.usd),
+                observed=observed or known.observed,
+            )
+            if refusal is not None:
+                if refusal.retry_at_ms is not None:
+                    after = replace(
+                        after, retry_at_ms=refusal.retry_at_ms, refused_ms=answered.at_ms, reason=refusal.kind
+                    )
+            elif answered.status < _FIRST_ERROR and answered.asked_ms > known.refused_ms:
+                after = replace(after, retry_at_ms=None, reason=None)
+            self._known[answered.provider] = after
+            if len(self._known) > _PROVIDERS:
+                del self._known[next(iter(self._known))]
+            due = after.retry_at_ms != known.retry_at_ms or answered.at_ms - self._saved_ms >= _SAVE_EVERY_MS
+        if due:
+            self.save(answered.at_ms)
+
+    def save(self, now_ms: int) -> None:
+        """Keeps what is known, for the next run."""
+        with self._lock:
+            self._saved_ms = now_ms
+            value = msgspec.to_builtins(self._known)
+        if self._store is not None and value:
+            session, key = KEPT_UNDER
+            self._store.put_route_override(RouteOverride(session=session, key=key, value=value, at_ms=now_ms))
+
+    def view(self, provider: str, now_ms: int) -> QuotaView:
+        """What is known of a provider now."""
+        with self._lock:
+            known = self._known.get(provider, _NOTHING)
+        return view_quota(
+            provider,
+            self._rules,
+            now_ms=now_ms,
+            tally=known.tally,
+            observed=known.observed,
+            retry_at_ms=known.retry_at_ms,
+        )
+
+    def signals(self, now_ms: int) -> dict[str, tuple[Status, float | None]]:
+        """Status and UVI of each provider of which anything is known."""
+        if not self._rules.enabled:
+            return {}
+        views = [self.view(provider, now_ms) for provider in self._providers()]
+        return {view.provider: (view.status, view.uvi) for view in views if view.status != "unknown"}
+
+    def report(self, now_ms: int) -> list[dict[str, Any]]:
+        """What programs and people are told, by provider: also of those that have limits and were not called yet."""
+        names = sorted({*self._providers(), *self._rules.providers})
+        with self._lock:
+            reasons = {name: known.reason for name, known in self._known.items()}
+        return [_report(self.view(name, now_ms), reasons.get(name)) for name in names]
+
+    def _providers(self) -> list[str]:
+        with self._lock:
+            return list(self._known)
+
+
+def report_kept(kept: Any, rules: QuotaRules, now_ms: int) -> list[dict[str, Any]]:
+    """The report of what another process has kept, as the row of `KEPT_UNDER` holds it."""
+    quotas = Quotas(rules)
+    quotas.take(kept)
+    return quotas.report(now_ms)
+
+
+def make_quota_rules(settings: QuotaSettings) -> QuotaRules:
+    """The rules of the settings."""
+    return QuotaRules(
+        enabled=settings.enabled,
+        window_ms=settings.window_ms,
+        stale_after_ms=settings.stale_after_ms,
+        providers={
+            name: QuotaLimits(
+                window_ms=one.window_ms,
+                max_usd=one.max_usd,
+                max_requests=one.max_requests,
+                warning_uvi=one.warning_uvi,
+                block_uvi=one.block_uvi,
+            )
+            for name, one in settings.providers.items()
+        },
+    )
+
+
+def quota_headers(headers: Mapping[bytes, bytes]) -> tuple[tuple[str, str], ...]:
+    """Those of an answer's headers that may say anything of limits."""
+    return tuple(
+        (name.decode("latin-1"), value.decode("latin-1"))
+        for name, value in headers.items()
+        if b"rate" in (lowered := name.lower()) or lowered == b"retry-after"
+    )
+
+
+def add_quota(
+    signals: Mapping[str, Signals], targets: Iterable[str], quotas: Mapping[str, tuple[Status, float | None]]
+) -> dict[str, Signals]:
+    """Signals of targets with what is known of their providers' quotas."""
+    found = dict(signals)
+    for target in targets if quotas else ():
+        known = quotas.get(target.partition("/")[0])
+        if known is not None:
+            found[target] = replace(found.get(target, NO_SIGNALS), quota=known[0], uvi=known[1])
+    return found
+
+
+def _observe(answered: Answered) -> Observed | None:
+    reading = read_headers(answered.provider, answered.headers, answered.at_ms)
+    if reading.uvi is None:
+        return None
+    return Observed(uvi=reading.uvi, at_ms=answered.at_ms, until_ms=reading.until_ms)
+
+
+def _report(view: QuotaView, reason: str | None) -> dict[str, Any]:
+    limits = view.limits
+    return {
+        "provider": view.provider,
+        "status": view.status,
+        "source": view.source,
+        "uvi": _short(view.uvi),
+        "usage": _short(view.usage),
+        "velocity": _short(view.velocity),
+        "observed": _short(view.observed),
+        "requests": view.requests,
+        "max_requests": limits.max_requests,
+        "usd": _short(view.usd),
+        "max_usd": limits.max_usd,
+        "burn_usd_per_hour": _short(view.burn_usd_per_hour),
+        "window_ms": view.window_ms,
+        "window_start_ms": view.window_start_ms,
+        "retry_at_ms": view.retry_at_ms,
+        "reason": reason if view.retry_at_ms is not None else None,
+    }
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)

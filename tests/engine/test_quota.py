@@ -1,0 +1,146 @@
+"""What is known of quotas from the answers that pass (routing specification, section 16)."""
+
+from __future__ import annotations
+
+import pytest
+
+from ullage.core.quota import QuotaLimits, QuotaRules
+from ullage.core.routing.scoring import Signals
+from ullage.engine.quota import KEPT_UNDER, Answered, Quotas, add_quota, make_quota_rules, quota_headers, report_kept
+from ullage.settings.routing import QuotaProviderSettings, QuotaSettings
+from ullage.stores import MemoryStore
+
+NOW_MS = 1_700_000_000_000
+LIMITED = (("x-ratelimit-limit-requests", "100"), ("x-ratelimit-remaining-requests", "10"))
+
+
+def _answer(status: int = 200, *, at_ms: int = NOW_MS, asked_ms: int | None = None, **fields) -> Answered:
+    asked = at_ms - 1_000 if asked_ms is None else asked_ms
+    return Answered(**{"provider": "openai", "status": status, "at_ms": at_ms, "asked_ms": asked, **fields})
+
+
+def _noted(*answers: Answered, rules: QuotaRules | None = None, store=None) -> Quotas:
+    quotas = Quotas(rules or QuotaRules(), store)
+    for answer in answers:
+        quotas.note(answer)
+    return quotas
+
+
+def test_headers_of_an_answer_become_the_pressure_of_its_provider() -> None:
+    quotas = _noted(_answer(headers=LIMITED))
+    assert quotas.signals(NOW_MS) == {"openai": ("warning", pytest.approx(0.9))}
+
+
+def test_an_answer_without_headers_takes_nothing_back() -> None:
+    quotas = _noted(_answer(headers=LIMITED), _answer(at_ms=NOW_MS + 1))
+    assert quotas.signals(NOW_MS + 1) == {"openai": ("warning", pytest.approx(0.9))}
+
+
+def test_calls_and_money_count_against_the_limits_of_the_settings() -> None:
+    rules = QuotaRules(providers={"openai": QuotaLimits(max_usd=1.0, max_requests=4)})
+    quotas = _noted(_answer(usd=0.3), _answer(usd=None), _answer(status=500), rules=rules)
+    view = quotas.view("openai", NOW_MS)
+    assert (view.requests, view.usd, view.usage) == (3, 0.3, 0.75)
+    assert quotas.signals(NOW_MS)["openai"][0] == "warning"  # three calls of four, before all of the window is over
+
+
+def test_a_429_cools_the_provider_down_for_as_long_as_it_says() -> None:
+    quotas = _noted(_answer(429, headers=(("retry-after", "30"),)))
+    assert quotas.signals(NOW_MS) == {"openai": ("cooldown", None)}
+    assert quotas.signals(NOW_MS + 30_000) == {}
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "message", "reason"),
+    [
+        (402, "402", "Insufficient credits", "out-of-credit"),
+        (400, "invalid_request_error", "You have reached your specified API usage limits.", "usage-limit"),
+    ],
+)
+def test_a_provider_without_credit_or_allowance_is_left_alone(status, kind, message, reason) -> None:
+    """Complaint C13."""
+    quotas = _noted(_answer(status, error_type=kind, error_message=message))
+    assert quotas.signals(NOW_MS) == {"openai": ("cooldown", None)}
+    [row] = quotas.report(NOW_MS)
+    assert (row["status"], row["source"], row["reason"]) == ("cooldown", "rate-limit", reason)
+    assert row["retry_at_ms"] == NOW_MS + 3_600_000
+
+
+def test_a_request_that_was_answered_after_a_refusal_ends_it_and_an_older_one_does_not() -> None:
+    refusal = _answer(402)
+    older = _answer(at_ms=NOW_MS + 5, asked_ms=NOW_MS - 10)
+    newer = _answer(at_ms=NOW_MS + 9, asked_ms=NOW_MS + 8)
+    assert _noted(refusal, older).signals(NOW_MS + 10)["openai"][0] == "cooldown"
+    assert _noted(refusal, older, newer).signals(NOW_MS + 10) == {}
+
+
+def test_what_is_known_survives_a_restart() -> None:
+    store = MemoryStore()
+    rules = QuotaRules(providers={"openai": QuotaLimits(max_requests=10)})
+    first = _noted(
+        _answer(402, headers=LIMITED), _answer(at_ms=NOW_MS + 1, asked_ms=NOW_MS - 1), rules=rules, store=store
+    )
+    first.save(NOW_MS + 2)
+    second = Quotas(rules, store)
+    second.recall()
+    assert second.view("openai", NOW_MS + 2) == first.view("openai", NOW_MS + 2)
+    session, key = KEPT_UNDER
+    assert report_kept(store.route_overrides(session)[key], rules, NOW_MS + 2) == first.report(NOW_MS + 2)
+
+
+def test_a_cooldown_is_kept_at_once_and_counters_now_and_then() -> None:
+    store = MemoryStore()
+    session, key = KEPT_UNDER
+    quotas = _noted(_answer(), store=store)
+    assert store.route_overrides(session)[key]["openai"]["tally"]["requests"] == 1
+    quotas.note(_answer(at_ms=NOW_MS + 1))
+    assert store.route_overrides(session)[key]["openai"]["tally"]["requests"] == 1
+    quotas.note(_answer(402, at_ms=NOW_MS + 2))
+    assert store.route_overrides(session)[key]["openai"]["tally"]["requests"] == 3
+    quotas.note(_answer(at_ms=NOW_MS + 5_003))
+    assert store.route_overrides(session)[key]["openai"]["tally"]["requests"] == 4
+    assert store.route_overrides("some-session") == {}
+
+
+@pytest.mark.parametrize("kept", [None, {}, [], {"openai": 3}, {"openai": {"tally": {"requests": "many"}}}])
+def test_what_cannot_be_read_is_forgotten(kept) -> None:
+    assert report_kept(kept, QuotaRules(), NOW_MS) == []
+
+
+def test_a_provider_with_limits_is_reported_before_its_first_call() -> None:
+    [row] = Quotas(QuotaRules(providers={"groq": QuotaLimits(max_requests=10)})).report(NOW_MS)
+    assert (row["provider"], row["status"], row["requests"], row["max_requests"]) == ("groq", "healthy", 0, 10)
+
+
+def test_nothing_is_said_when_quotas_are_off() -> None:
+    quotas = _noted(_answer(402, headers=LIMITED), rules=QuotaRules(enabled=False))
+    assert quotas.signals(NOW_MS) == {}
+    assert quotas.report(NOW_MS)[0]["status"] == "unknown"
+
+
+def test_signals_of_targets_get_the_quota_of_their_provider() -> None:
+    learned = {"openai/a": Signals(reliability=0.9)}
+    found = add_quota(learned, ["openai/a", "openai/b/c", "groq/d"], {"openai": ("blocked", 1.2)})
+    assert found == {
+        "openai/a": Signals(reliability=0.9, quota="blocked", uvi=1.2),
+        "openai/b/c": Signals(quota="blocked", uvi=1.2),
+    }
+    assert add_quota(learned, ["openai/a"], {}) == learned
+
+
+def test_rules_are_those_of_the_settings() -> None:
+    settings = QuotaSettings(stale_after_ms=5, providers={"p": QuotaProviderSettings(max_usd=2.0, warning_uvi=0.5)})
+    rules = make_quota_rules(settings)
+    assert rules.stale_after_ms == 5
+    assert rules.limits("p") == QuotaLimits(max_usd=2.0, warning_uvi=0.5)
+    assert rules.window_of("p") == 86_400_000
+
+
+def test_of_headers_only_those_are_looked_at_that_may_say_anything() -> None:
+    headers = {b"Retry-After": b"3", b"X-RateLimit-Reset": b"9", b"content-type": b"a/b", b"RateLimit": b"x"}
+    assert quota_headers(headers) == (("Retry-After", "3"), ("X-RateLimit-Reset", "9"), ("RateLimit", "x"))
+
+
+def test_memory_of_providers_is_bounded() -> None:
+    quotas = _noted(*(_answer(provider=f"p{number}", headers=LIMITED) for number in range(300)))
+    assert len(quotas.signals(NOW_MS)) == 200
