@@ -118,7 +118,7 @@ class ConfiguredTargets:
         provider = self._providers.get(parts[0]) if parts is not None else None
         if parts is None or provider is None or dialect not in provider.dialects:
             return None
-        own = client_key and self._takes_client_key(provider, dialect)
+        own = client_key and self.takes_client_key(provider, dialect)
         if not own and provider.problem:
             return None
         return Destination(
@@ -134,14 +134,20 @@ class ConfiguredTargets:
     def suggest(self, target: str) -> str | None:
         return suggest(target, [f"{one.name}/{model}" for one in self._providers.values() for model in self._ids(one)])
 
-    def _takes_client_key(self, provider: Provider, dialect: Dialect) -> bool:
-        return provider.root == self._upstreams[dialect]
+    @property
+    def providers(self) -> tuple[Provider, ...]:
+        """Those that may be reached, each with what is wrong with it."""
+        return tuple(self._providers.values())
+
+    def takes_client_key(self, provider: Provider, dialect: Dialect) -> bool:
+        """Whether a provider is where requests of this dialect go by default, with the client's own credential."""
+        return dialect in provider.dialects and provider.root == self._upstreams[dialect]
 
     def _find(self, dialect: Dialect, *, client_key: bool) -> Iterator[Candidate]:
         for provider in self._providers.values():
             if dialect not in provider.dialects:
                 continue
-            has_key = not provider.problem or (client_key and self._takes_client_key(provider, dialect))
+            has_key = not provider.problem or (client_key and self.takes_client_key(provider, dialect))
             for model in self._ids(provider):
                 candidate = self._candidate(provider, model, dialect, authenticated=has_key)
                 if candidate is not None:
