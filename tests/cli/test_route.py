@@ -132,6 +132,59 @@ def test_without_a_file_the_models_are_those_that_the_settings_name(capsys: Scre
     ]
 
 
+def settle(text: str) -> None:
+    folder = Path(os.environ["XDG_CONFIG_HOME"]) / "ullage"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(text)
+
+
+NAMED = """
+[providers.here]
+url = "http://127.0.0.1:9000"
+dialects = ["openai-chat"]
+models = ["claude-opus-5", "claude-haiku"]
+[models.overrides."here/*"]
+context_window = 200000
+max_output_tokens = 32000
+input_price = 1
+output_price = 5
+[routing.targets."here/claude-opus-5"]
+aa = 60
+[routing.targets."here/claude-haiku"]
+aa = 10
+"""
+
+
+def test_without_a_file_the_models_are_those_of_the_providers_that_can_be_reached(capsys: Screen) -> None:
+    settle(
+        NAMED
+        + "[routing]\npolicy = 'best'\ncapability_source = 'aa'\n[routing.constraints]\nmodel_exclude = ['*-haiku']\n"
+    )
+    status, out, err = call(capsys, DEBUG, "--json")
+    report = json.loads(out)
+    assert (status, err, report["policy"]) == (0, "", "best")
+    assert report["target"] == "here/claude-opus-5"
+    assert [(one["target"], one["code"]) for one in report["excluded"]] == [("here/claude-haiku", "model-excluded")]
+
+
+def test_a_route_may_be_asked_as_for_an_alias(capsys: Screen) -> None:
+    settle(NAMED + "[routing.aliases.small]\nmodels = ['*-haiku']\npolicy = 'cost'\n")
+    _, out, _ = call(capsys, DEBUG, "--json", "--alias", "small")
+    report = json.loads(out)
+    assert (report["policy"], report["target"]) == ("cost", "here/claude-haiku")
+    assert call(capsys, DEBUG, "--alias", "smal")[2].startswith(
+        "ullage: There is no alias 'smal'.\nhint: Did you mean 'small'?"
+    )
+
+
+def test_without_anybody_to_ask_it_is_told_what_is_missing(capsys: Screen) -> None:
+    settle("[providers.corp]\nurl = 'https://llm.corp.example'\ndialects = ['openai-chat']\nkey = 'env:CORP_KEY'\n")
+    status, _, err = call(capsys, DEBUG)
+    assert status == 2
+    assert "corp: CORP_KEY is not set." in err
+    assert "OPENAI_API_KEY" in err
+
+
 def test_a_prompt_may_come_from_standard_input(capsys: Screen, models: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"@ultra {DEBUG}".encode())))
     _, out, _ = call(capsys, "-", "--models", models, "--json")
@@ -168,7 +221,7 @@ def test_every_line_of_a_batch_has_its_answer(capsys: Screen, models: str, tmp_p
     [
         ([], "Give either a PROMPT or --batch"),
         (["x", "--batch", "-"], "Give either a PROMPT or --batch"),
-        (["x"], "No model was called yet, and the settings name none"),
+        (["x"], "No provider can be reached, and none was called yet."),
         (["x", "--models", "MODELS", "--policy", "cheap"], "'cheap' is no policy"),
     ],
 )

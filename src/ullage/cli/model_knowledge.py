@@ -66,6 +66,11 @@ class Known:
         self._store = store
         self._now_ms = now_ms
 
+    @property
+    def catalogs(self) -> Catalogs:
+        """What is published of models."""
+        return self._catalogs
+
     def seen(self) -> list[Target]:
         """Every target that was sampled or called lately, the last used first. Raises `StoreError` without a database."""
         return sorted(self._last_ms, key=lambda target: (-self._last_ms[target], target))

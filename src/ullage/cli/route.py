@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     help="Tokens of the session before the prompt.",
 )
 @click.option("--images", is_flag=True, help="The prompt has pictures.")
-@click.option("--policy", metavar="P", help="balanced, best, cost or fast. Default: as --config says, balanced.")
-@click.option("--models", metavar="FILE", help="The models to choose among, as JSON. Default: those called lately.")
-@click.option("--config", metavar="FILE", help="Pools, constraints, rules and more, as an auto-model.json has them.")
+@click.option("--policy", metavar="P", help="balanced, best, cost or fast. Default: as the settings say.")
+@click.option("--models", metavar="FILE", help="The models to choose among, as JSON. Default: those of the settings.")
+@click.option("--config", metavar="FILE", help="An auto-model.json in place of the settings of routing.")
+@click.option("--alias", metavar="NAME", help="Choose as for this name of `routing.aliases`.")
 @click.option("--current", metavar="TARGET", help="The target that the session is at.")
 @click.option("--cold", is_flag=True, help="No cache holds the session's prefix any more.")
 @click.option(
@@ -49,6 +50,7 @@ def command(
     policy: str | None,
     models: str | None,
     config: str | None,
+    alias: str | None,
     current: str | None,
     cold: bool,
     cache_model: str | None,
@@ -59,8 +61,9 @@ def command(
     """Show which model a prompt would go to, and why. Nothing is sent.
 
     PROMPT may begin with a pin (`@high`, `@model:provider/model`); `-` reads it from standard input. --models is a list of
-    {provider, id, inputs, context_window, max_output_tokens, prices}; without it, models are weighed that calls went to lately,
-    and those that the settings name. The exit status is 1 where none of them may take the prompt.
+    {provider, id, inputs, context_window, max_output_tokens, prices}; without it, the models of the providers are weighed that
+    can be reached: with a key of yours, on this machine, or with the client's own key where calls went lately. The exit status is
+    1 where none of them may take the prompt.
 
     A line of a batch is {id, prompt, context_tokens, images, policy, current, cold}; its answer, on the same line of the output,
     is the route with this id, or {id, error}. What a line lacks is as the options say.
@@ -69,7 +72,7 @@ def command(
 
     if (prompt is None) == (batch is None):
         raise CallError("route: Give either a PROMPT or --batch.", hint="See `ullage route --help`.")
-    router, usual_policy = load_router(models, config, cache_model, explain=explain)
+    router, usual_policy = load_router(models, config, alias, cache_model, explain=explain)
     ask = Ask(
         context_tokens=context_tokens, images=int(images), policy=policy or usual_policy, current=current, cold=cold
     )

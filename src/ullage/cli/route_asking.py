@@ -13,13 +13,16 @@ from ullage.core.routing.filtering import Candidate
 from ullage.core.routing.models import read_models
 from ullage.core.routing.report import report_route
 from ullage.core.routing.route import RouteConfig, RouteSession, prepare_candidates, resolve_route
-from ullage.core.routing.settings_reading import read_settings
+from ullage.core.routing.settings_reading import RouteSettings, read_settings
+from ullage.settings import load_settings
+from ullage.settings.route_config import make_route_config, usual_policy
 
 from .inputs import read_input
 
 if TYPE_CHECKING:
     from ullage.core.routing.cache_terms import CacheModel
     from ullage.core.routing.route import Route
+    from ullage.settings import Settings
 
 
 class Ask(Struct, frozen=True, kw_only=True):
@@ -59,34 +62,36 @@ class Router(Struct, frozen=True, kw_only=True):
 
 
 def load_router(
-    models: str | None, config: str | None, cache_model: str | None, *, explain: bool
+    models: str | None, config: str | None, alias: str | None, cache_model: str | None, *, explain: bool
 ) -> tuple[Router, str]:
-    """The models of a file, or those that are known here, by the settings of the other file; and the usual policy.
+    """The models of a file, or those of the settings, by the other file or the settings of routing; and the usual policy.
 
-    Raises `CallError` where there are no models, `InputError` for a file that cannot be used.
+    Raises `CallError` where there are no models and for an alias that there is not, `InputError` for a file that cannot be used.
     """
-    settled = read_settings(read_input(config) if config is not None else b"{}")
+    settings = load_settings().settings
+    if config is None:
+        settled = RouteSettings(config=make_route_config(settings, alias), policy=usual_policy(settings, alias))
+    elif alias is not None:
+        raise CallError("route: --alias goes by the settings, not by --config.", hint="Leave one of them out.")
+    else:
+        settled = read_settings(read_input(config))
     chosen = settled.config
     if cache_model is not None:
         chosen = replace(chosen, cache_model=cast("CacheModel", cache_model))
-    candidates, warnings = _load_candidates(models, chosen)
+    candidates, warnings = _load_candidates(models, chosen, settings)
     router = Router(candidates=candidates, config=chosen, warnings=(*warnings, *settled.problems), explain=explain)
     return router, settled.policy or "balanced"
 
 
-def _load_candidates(models: str | None, config: RouteConfig) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+def _load_candidates(
+    models: str | None, config: RouteConfig, settings: Settings
+) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
     if models is not None:
         found = read_models(read_input(models))
         return prepare_candidates(found.models, config), found.warnings
     from .route_models import find_candidates
 
-    known = find_candidates(config)
-    if not known:
-        raise CallError(
-            "route: No model was called yet, and the settings name none.",
-            hint="Give models with --models FILE; `ullage route --help` says what it holds.",
-        )
-    return known, ()
+    return find_candidates(settings, config)
 
 
 def answer_line(line: bytes, router: Router, default: Ask) -> bytes:

@@ -1,12 +1,16 @@
-"""The models that calls went to, and those that the settings name: whom `ullage route` weighs without a file of models."""
+"""Whom `ullage route` weighs without a file of models: the targets of the settings, or those that calls went to."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ullage.core.errors import CallError
 from ullage.core.routing.knowing import prepare_known
 from ullage.core.routing.models import ModelRecord
-from ullage.settings import load_settings
+from ullage.core.wire import DIALECTS
+from ullage.engine.targets import CLIENT_ALONE, ConfiguredTargets
+from ullage.settings import environment
+from ullage.settings.credentials import KEY_VARIABLES
 
 from .model_knowledge import open_knowledge
 from .records import now_ms
@@ -16,23 +20,59 @@ if TYPE_CHECKING:
 
     from ullage.core.routing.filtering import Candidate
     from ullage.core.routing.route import RouteConfig
+    from ullage.settings import Settings
 
-    from .model_knowledge import Target
+    from .model_knowledge import Known
+
+_ONLY_SEEN = (
+    "no provider can be reached with a key of yours: those models are weighed that calls went to or overrides name"
+)
 
 
-def find_candidates(config: RouteConfig) -> tuple[Candidate, ...]:
-    """Every model that was called lately or has settings of its own, as the catalogues and the settings know it."""
+def find_candidates(settings: Settings, config: RouteConfig) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    """Every target that can be reached: with a key of ours, on this machine, or with a client's own key where calls went lately.
+
+    Where there is none, the models that were called lately or have settings of their own; and what is to be said of that. Raises
+    `CallError` where there are none either.
+    """
     known = open_knowledge(None, now_ms=now_ms())
-    targets = dict.fromkeys((*known.seen(), *_named()))
-    return tuple(
-        prepare_known(ModelRecord(provider=target[0], id=target[1]), known.learned(*target).awareness.profile, config)
-        for target in targets
-    )
+    targets = ConfiguredTargets(settings, environment(), known.catalogs, config)
+    found = {one.target: one for one in _reachable(targets, {provider for provider, _ in known.seen()})}
+    if found:
+        return tuple(found.values()), ()
+    seen = dict.fromkeys((*known.seen(), *_named(settings)))
+    if not seen:
+        raise _nobody(targets)
+    return tuple(_seen(known, provider, model, config) for provider, model in seen), (_ONLY_SEEN,)
 
 
-def _named() -> Iterator[Target]:
+def _reachable(targets: ConfiguredTargets, called: set[str]) -> Iterator[Candidate]:
+    for dialect in DIALECTS:
+        for one in targets.candidates(dialect, client_key=True):
+            ours = targets.destination(one.target, dialect, client_key=False)
+            if ours is not None or (one.model.authenticated and one.model.provider in called):
+                yield one
+
+
+def _named(settings: Settings) -> Iterator[tuple[str, str]]:
     """The targets that overrides name exactly."""
-    for key in load_settings().settings.models.overrides:
+    for key in settings.models.overrides:
         provider, _, model = key.partition("/")
         if model and "*" not in key:
             yield provider, model
+
+
+def _seen(known: Known, provider: str, model: str, config: RouteConfig) -> Candidate:
+    profile = known.learned(provider, model).awareness.profile
+    return prepare_known(ModelRecord(provider=provider, id=model), profile, config)
+
+
+def _nobody(targets: ConfiguredTargets) -> CallError:
+    """Why there is nobody to choose among, and what each provider lacks that somebody meant to use."""
+    meant = [one for one in targets.providers if one.problem != CLIENT_ALONE]
+    lacking = [f"{one.name}: {one.problem or 'Too little is known of its models.'}" for one in meant]
+    keys = ", ".join(variables[0] for variables in list(KEY_VARIABLES.values())[:3])
+    return CallError(
+        " ".join(["route: No provider can be reached, and none was called yet.", *lacking]),
+        hint=f"Set a key ({keys}, …), name a provider under [providers], or give models with --models FILE.",
+    )

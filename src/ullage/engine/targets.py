@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     from ullage.core.profiles import Layer
     from ullage.core.routing.capability import Capability
     from ullage.core.routing.filtering import Candidate
+    from ullage.core.routing.route import RouteConfig
     from ullage.settings import Settings
+
+CLIENT_ALONE = "Only a client has its key."
+"""What a default upstream lacks of which we have no key."""
 
 _KEY_OWNERS = {variable: provider for provider, variables in KEY_VARIABLES.items() for variable in variables}
 
@@ -93,12 +97,18 @@ class NoOffers:
 
 
 class ConfiguredTargets:
-    """The targets of the settings. Keys are looked up in `environ` once, here."""
+    """The targets of the settings. Keys are looked up in `environ` once, here. `config` stands in place of the settings' own."""
 
-    def __init__(self, settings: Settings, environ: Mapping[str, str], offers: Offers | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        environ: Mapping[str, str],
+        offers: Offers | None = None,
+        config: RouteConfig | None = None,
+    ) -> None:
         self._settings = settings
         self._offers = offers or NoOffers()
-        self._config = make_route_config(settings)
+        self._config = config or make_route_config(settings)
         self._scope = settings.routing.models
         self._named = (*self._scope, *(one for alias in settings.routing.aliases.values() for one in alias.models))
         self._upstreams = resolve_upstreams(settings)
@@ -206,7 +216,7 @@ def _reachable(settings: Settings, environ: Mapping[str, str], upstreams: Mappin
         if any(one.root == root and dialect in one.dialects for one in found.values()):
             continue
         name = provider_of(root)
-        there = found.get(name) or Provider(name=name, root=root, dialects=(), problem="Only a client has its key.")
+        there = found.get(name) or Provider(name=name, root=root, dialects=(), problem=CLIENT_ALONE)
         if there.root == root:
             there = replace(there, problem="") if there.loopback else there
             found[name] = replace(there, dialects=(*there.dialects, dialect))
