@@ -1,4 +1,4 @@
-"""What the store keeps of learning, as the core's calibration takes it."""
+"""What the store keeps of learning, as the core's calibration and routing take it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ullage.core.calibration import Pair, Sample
+from ullage.core.routing.learning import Delivery, Judged, Prior, Vote, delivered
+from ullage.core.routing.pace import Timing, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .base import SampleRecord
+    from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, TallyRecord
+
+# Nobody's answer is waited for: these say nothing of how a model serves.
+_NO_ANSWERS = frozenset({"count_tokens"})
+_INPUTS = ("input_fresh", "cache_read", "cache_write")
 
 
 def to_sample(record: SampleRecord) -> Sample:
@@ -34,6 +41,66 @@ def to_pairs(records: Iterable[SampleRecord]) -> list[Pair]:
     """
     found = (_to_pair(record.pair) for record in records if record.pair is not None)
     return [pair for pair in found if pair is not None]
+
+
+def to_delivery(record: AttemptRecord) -> Delivery | None:
+    """What a call says of how reliably its target delivers; `None` for one that says nothing of it."""
+    is_delivered = delivered(record.outcome, record.status) if record.kind not in _NO_ANSWERS else None
+    if is_delivered is None:
+        return None
+    return Delivery(at_ms=record.created_ms, target=record.target, delivered=is_delivered, kinds=record.kinds)
+
+
+def to_timing(record: AttemptRecord) -> Timing | None:
+    """The times of a streamed answer that came whole."""
+    output = (record.usage or {}).get("output")
+    if record.outcome != "ok" or not record.streamed or record.first_byte_ms is None or record.duration_ms is None:
+        return None
+    return Timing(first_ms=record.first_byte_ms, whole_ms=record.duration_ms, output=output or 0)
+
+
+def to_usage(record: AttemptRecord) -> Usage | None:
+    """The tokens of a call that was answered."""
+    usage = record.usage or {}
+    if record.kind in _NO_ANSWERS or usage.get("output") is None:
+        return None
+    return Usage(
+        estimated=record.estimated_input_tokens,
+        prompt=sum(usage.get(part) or 0 for part in _INPUTS),
+        cached=usage.get("cache_read") or 0,
+        output=usage["output"],
+    )
+
+
+def to_vote(record: FeedbackRecord) -> Vote:
+    """A user's word on a target."""
+    return Vote(id=record.id, at_ms=record.created_ms, target=record.target, good=record.good, kinds=record.kinds)
+
+
+def to_judged(record: OutcomeRecord) -> Judged:
+    """A user's word on a task."""
+    return Judged(
+        id=record.id,
+        at_ms=record.created_ms,
+        task=record.task,
+        target=record.target,
+        success=None if record.judgement == "unknown" else record.judgement == "success",
+        kinds=record.kinds,
+    )
+
+
+def to_prior(record: TallyRecord) -> Prior:
+    """What another program had counted."""
+    return Prior(
+        id=record.id,
+        at_ms=record.created_ms,
+        provider=record.provider,
+        target=record.target,
+        kind=record.kind,
+        attempts=record.attempts,
+        successes=record.successes,
+        offset=record.offset,
+    )
 
 
 def _to_pair(plain: dict[str, Any]) -> Pair | None:

@@ -237,8 +237,8 @@ def test_an_offset_that_was_learned_elsewhere_goes_on_from_there() -> None:
 def test_it_is_told_what_was_learned_and_nothing_of_what_was_not() -> None:
     learned = learn(deliveries(10, 8, kinds=KINDS), votes(*[1] * 3))
     reliability, quality = learned.reliability(TARGET, KINDS, NOW_MS), learned.quality(TARGET, KINDS, NOW_MS)
-    assert tell(reliability, quality) == "delivery 68%, task quality +0.06"
-    assert tell(reliability, REST) == "delivery 68%"
+    assert tell(reliability, quality) == "reliability 0.68, task quality +0.06"
+    assert tell(reliability, REST) == "reliability 0.68"
     assert tell(None, quality) == "task quality +0.06"
     assert tell(None, REST) is None
     of_provider = learned.reliability("p/b", KINDS, NOW_MS)

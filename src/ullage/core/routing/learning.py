@@ -230,7 +230,7 @@ def tell(reliability: Reliability | None, quality: Quality) -> str | None:
     """Both in a few words, for the reasons of a route; `None` where there is nothing to tell."""
     told = []
     if reliability is not None and reliability.attempts:
-        told.append(f"delivery {reliability.score:.0%}")
+        told.append(f"reliability {reliability.score:.2f}")
     if abs(quality.offset) >= MOST / 20:
         told.append(f"task quality {quality.offset:+.2f}")
     return ", ".join(told) or None

@@ -37,7 +37,8 @@ _FREE = "/free"
 class Signals(Struct, frozen=True, kw_only=True, gc=False):
     """What past attempts and the provider's quota say of a target; `None` is not known.
 
-    `latency_ms` is the 95th percentile of the whole time of an answer. `uvi` is the part of a quota that is used, 1 all of it.
+    `latency_ms` is what an answer of the usual length takes (section 25.4). `learning` tells in a few words what was learned.
+    `uvi` is the part of a quota that is used, 1 all of it.
     """
 
     latency_ms: float | None = None
@@ -54,9 +55,9 @@ class Situation(Struct, frozen=True, kw_only=True):
     """What a task meets: the session's context in tokens of the prompt, the target it is at, and what is known of all.
 
     `warm` has the tokens of the context that each target's cache holds; the current target holds all of it unless it stands
-    there, and nobody holds any where the session is `cold`. `preferences` are learned, -1 to 1; `preferred` are those that a rule
-    names. `switched_usd` is what the session has paid for caches that its switches left, `stayed_usd` what its calls would have
-    cost without any switch.
+    there, and nobody holds any where the session is `cold`. `preferences` are learned: half of them is added to a utility.
+    `preferred` are those that a rule names. `switched_usd` is what the session has paid for caches that its switches left,
+    `stayed_usd` what its calls would have cost without any switch.
     """
 
     context: int = 0

@@ -1,0 +1,171 @@
+"""What routes learn from: calls, votes and judged tasks of the store, read beside the requests and kept in memory.
+
+Routing asks on the path of a request, so nothing is read there: what is known is given at once, and read anew in the background
+once it is old.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ullage.core.errors import StoreError
+from ullage.core.routing.learning import EXPLORATION, Learned, learn, tell
+from ullage.core.routing.pace import Pace, Ratios, pace_of, ratios_of
+from ullage.core.routing.scoring import Signals
+from ullage.stores.learned import to_delivery, to_judged, to_prior, to_timing, to_usage, to_vote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from ullage.core.routing.pace import Timing, Usage
+    from ullage.core.routing.task import TaskProfile
+    from ullage.stores import AttemptRecord, Reader
+
+_log = logging.getLogger("ullage.engine")
+
+FRESH_MS = 30_000
+"""What was read longer ago is read anew: other processes and commands write to the same store."""
+
+_NOTHING = Ratios(input=None, cached=None, output=None)
+
+
+class Lessons(Struct, frozen=True, kw_only=True):
+    """Everything that was learned when it was read last."""
+
+    learned: Learned = Learned()
+    paces: Mapping[str, Pace] = {}
+    ratios: Mapping[str, Ratios] = {}
+
+
+class Learning:
+    """Tells what was learned of targets. Safe to use from any thread.
+
+    `explore` is the part of the tasks that may try another target than the best: 0 for none, and then what is not known of a
+    target counts neither for it nor against it. `start` runs a job in the background. A store that cannot be read leaves things
+    as they were; it says itself what is wrong with it.
+    """
+
+    def __init__(
+        self, reader: Reader, *, explore: float = 0.0, start: Callable[[Callable[[], None]], None] | None = None
+    ) -> None:
+        self._reader = reader
+        self._exploration = EXPLORATION if explore > 0 else 0.0
+        self._start = start or _start_thread
+        self._lock = threading.Lock()
+        self._is_reading = False
+        self._expired = 0
+        self._read_ms: int | None = None
+        self._lessons = Lessons()
+
+    def signals(
+        self, task: TaskProfile, targets: Iterable[str], now_ms: int
+    ) -> tuple[dict[str, Signals], dict[str, float]]:
+        """What past calls say of each target for a task, and the preferences for it, as `RouteSession` takes them. Only targets
+        that something is known of are in them."""
+        self.refresh(now_ms)
+        signals: dict[str, Signals] = {}
+        preferences: dict[str, float] = {}
+        lessons = self._lessons
+        for target in targets:
+            signal, preference = _lesson(lessons, target, task.kinds, now_ms, self._exploration)
+            if signal is not None:
+                signals[target] = signal
+            if preference:
+                preferences[target] = preference
+        return signals, preferences
+
+    def ratios(self, target: str) -> Ratios:
+        """How a target's calls differ from what was expected of them."""
+        return self._lessons.ratios.get(target, _NOTHING)
+
+    def expire(self) -> None:
+        """Something was written that should be heeded soon: the next question has everything read anew."""
+        with self._lock:
+            self._expired += 1
+            self._read_ms = None
+
+    def read(self, now_ms: int) -> None:
+        """Reads everything now. Raises `StoreError`."""
+        with self._lock:
+            expired = self._expired
+        lessons = read_lessons(self._reader)
+        with self._lock:
+            self._lessons = lessons
+            if expired == self._expired:  # else what was written meanwhile may not be among it
+                self._read_ms = now_ms
+
+    def refresh(self, now_ms: int) -> None:
+        """Has everything read anew in the background, where it is old or was never read."""
+        with self._lock:
+            is_fresh = self._read_ms is not None and now_ms - self._read_ms <= FRESH_MS
+            if is_fresh or self._is_reading:
+                return
+            self._is_reading = True
+            self._read_ms = now_ms
+        self._start(lambda: self._read_quietly(now_ms))
+
+    def _read_quietly(self, now_ms: int) -> None:
+        try:
+            self.read(now_ms)
+        except StoreError as error:
+            _log.debug("nothing new is learned: %s", error)
+        finally:
+            with self._lock:
+                self._is_reading = False
+
+
+def read_lessons(reader: Reader) -> Lessons:
+    """Everything that a store has to learn from. Raises `StoreError`."""
+    attempts = reader.attempts()
+    deliveries = (to_delivery(attempt) for attempt in attempts)
+    return Lessons(
+        learned=learn(
+            [delivery for delivery in deliveries if delivery is not None],
+            map(to_vote, reader.feedback()),
+            map(to_judged, reader.outcomes()),
+            map(to_prior, reader.tallies()),
+        ),
+        **_measure(attempts),
+    )
+
+
+def _measure(attempts: Sequence[AttemptRecord]) -> dict[str, dict[str, Pace] | dict[str, Ratios]]:
+    timings: defaultdict[str, list[Timing]] = defaultdict(list)
+    usages: defaultdict[str, list[Usage]] = defaultdict(list)
+    for attempt in attempts:
+        timing, usage = to_timing(attempt), to_usage(attempt)
+        if timing is not None:
+            timings[attempt.target].append(timing)
+        if usage is not None:
+            usages[attempt.target].append(usage)
+    paces = ((target, pace_of(known)) for target, known in timings.items())
+    return {
+        "paces": {target: pace for target, pace in paces if pace is not None},
+        "ratios": {target: ratios_of(known) for target, known in usages.items()},
+    }
+
+
+def _lesson(
+    lessons: Lessons, target: str, kinds: Sequence[str], now_ms: int, exploration: float
+) -> tuple[Signals | None, float]:
+    reliability = lessons.learned.reliability(target, kinds, now_ms, exploration=exploration)
+    quality = lessons.learned.quality(target, kinds, now_ms)
+    pace = lessons.paces.get(target)
+    if reliability is None and pace is None and not quality.offset:
+        return None, 0.0
+    signals = Signals(
+        latency_ms=None if pace is None else pace.answer_ms,
+        reliability=None if reliability is None else reliability.score,
+        learning=tell(reliability, quality),
+    )
+    return signals, quality.preference
+
+
+def _start_thread(job: Callable[[], None]) -> None:
+    threading.Thread(target=job, name="ullage-learning", daemon=True).start()
