@@ -45,8 +45,8 @@ TABLES_INTRODUCTION = """
 ## Tables
 
 These have names of your own, or are lists, so no variable sets them. Members of the same name in the project's file replace
-those of the user's file; its rules come after the user's. How those of `accounting` are used is told in [how to count by
-denominators of your own](../how-to/denominators.md).
+those of the user's file; its rules of counting come after the user's, its rules of routing before them. How those of
+`accounting` are used is told in [how to count by denominators of your own](../how-to/denominators.md).
 
 An override of a model stands under `"*"`, `"provider/*"` or `"provider/model"`, in quotes. The provider is the part before the
 first slash; a model may have more of them. What they say is merged field by field, in this order. Of one entry, an answer
@@ -59,6 +59,11 @@ holds.
 
 A remote provider goes by its name, its host, or host and port, and `openrouter = ["normal"]` under `[privacy.remote_providers]`
 says the same as a table with `allowed` in it: see [privacy](../how-to/privacy.md).
+
+How those of `routing` and the providers are used is told in [settings of routing](../how-to/routing-settings.md). In a rule and
+in a scenario a list may be given as one text. A rule, a scenario, a pool or a provider of which a value cannot be used is left
+out as a whole: with one value less it would mean something else. A project may have rules, scenarios and pools; aliases, targets,
+quotas and providers are yours alone.
 """
 
 

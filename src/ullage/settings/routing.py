@@ -182,6 +182,7 @@ class ClassifierSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
     ] = ""
     threshold: Annotated[Part, Meta(description="Ask below this confidence.")] = 0.5
     timeout_ms: Annotated[int, Meta(ge=1, le=2_000, description="Longest wait for its answer.")] = 400
+    max_usd: Annotated[float, Meta(ge=0, le=100, description="Most that one question may cost, in USD.")] = 0.002
 
 
 class FailoverSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
