@@ -373,3 +373,10 @@ def test_what_is_wanted_is_read_behind_a_long_paste() -> None:
 def test_a_profile_can_be_compared() -> None:
     assert isinstance(HARD, TaskProfile)
     assert analyze_task("fix the bug") == analyze_task("fix the bug")
+
+
+@pytest.mark.parametrize("prompt", ["Debug this failing test \ud800", "\udfff", "修复 \ud83d 测试"])
+def test_half_a_letter_in_a_prompt_is_no_fault(prompt: str) -> None:
+    """JSON may hold one; clients that cut a text in the middle of an emoji send it."""
+    whole = analyze_task(prompt.replace("\ud800", "?").replace("\udfff", "?").replace("\ud83d", "?"))
+    assert analyze_task(prompt).kinds == whole.kinds

@@ -36,6 +36,8 @@ _PLAIN = {
     )
     for accented in letters
 }
+_LONE = re.compile("[\ud800-\udfff]")
+"""Halves of letters, as JSON may hold them: no word has one, and the automaton reads none."""
 _ACCENTED = re.compile(f"[{''.join(_PLAIN)}]")
 _LETTERS = re.compile(rf"(?:(?![{_FIRST_UNSPACED}-\U0010ffff])[^\W\d_]){{0,40}}+")
 
@@ -54,7 +56,7 @@ def fold(text: str) -> str:
     """A text without case and accents."""
     if text.isascii():
         return text.lower()
-    folded = unicodedata.normalize("NFC", text).casefold()
+    folded = unicodedata.normalize("NFC", _LONE.sub("\ufffd", text)).casefold()
     return _ACCENTED.sub(lambda match: _PLAIN[match[0]], folded)
 
 
