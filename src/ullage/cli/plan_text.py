@@ -33,7 +33,6 @@ _REASONS = {
     "broken-exchange": "hold a call without its result, or a result without its call",
     "summary-policy-or-budget": "are summaries beyond their budget",
     "background-without-retrieval": "come before the first request of the user",
-    "pin-budget": "are the rest of a pinned turn beyond the budget of pins",
     "category-budget": "exceed the budget of their kind",
     "no-source": "name no source",
     "duplicate": "were offered twice",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec import structs
 
 from tests.core.planning.making import (
@@ -51,6 +52,16 @@ def test_of_a_request_that_is_too_large_the_current_turn_and_the_newest_that_fit
     smaller = plan_live(structs.replace(request, budget=budget(69)))
     assert (smaller.status, smaller.kept) == ("emergency", (3, 4, 5))
     assert reasons(smaller)[0] == "input-budget"
+
+
+@pytest.mark.parametrize("alone", [frozenset(), frozenset({0})])
+def test_of_a_pinned_turn_nothing_is_sent_without_its_pin(alone: frozenset[int]) -> None:
+    """A provider takes no answer without the words of the user before it."""
+    caps = structs.replace(CAPS, pinned=50)
+    request = given(user(60), assistant(10), user(10), hard=65, caps=caps, pinned=frozenset({0}), alone=alone)
+    made = plan_live(request)
+    assert (made.status, made.error, made.kept) == ("emergency", "pins_over_cap", (2,))
+    assert reasons(made) == {0: "input-budget", 1: "input-budget"}
 
 
 def test_neither_target_nor_tail_hold_in_an_emergency() -> None:

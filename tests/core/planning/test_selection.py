@@ -288,30 +288,58 @@ class TestSupplements:
 
 
 class TestPinnedTurns:
-    def test_the_pinned_message_is_mandatory_and_the_rest_of_its_turn_comes_before_the_tail(self) -> None:
+    def test_the_pinned_message_is_mandatory_and_the_rest_of_its_turn_takes_a_quarter_of_the_room(self) -> None:
         """Case c09: the pin survives at every limit at which it fits beside the request."""
-        request = given(
-            user(20),
-            assistant(50),
-            user(40),
-            assistant(40),
-            user(10),
-            pinned=frozenset({0}),
-            caps=ROOMY,
-        )
+        turns = (user(20), assistant(20), user(40), assistant(40), user(10))
+        request = given(*turns, pinned=frozenset({0}), caps=ROOMY)
 
         def kept(hard: int) -> tuple[int, ...]:
             return plan(structs.replace(request, budget=given(hard=hard).budget)).kept
 
-        assert kept(160) == (0, 1, 2, 3, 4)
-        assert kept(159) == (0, 1, 4)
-        assert kept(80) == (0, 1, 4)
-        assert kept(79) == kept(30) == (0, 4)
+        assert kept(130) == (0, 1, 2, 3, 4)
+        assert kept(129) == (0, 1, 4)
+        assert kept(110) == (0, 1, 4)
+        assert kept(109) == kept(30) == (0, 4)
         assert plan(structs.replace(request, budget=given(hard=29).budget)).error == "mandatory_over_limit"
 
-    def test_the_rest_of_a_pinned_turn_counts_against_the_cap_of_pins(self) -> None:
-        made = plan(given(user(20), assistant(50), user(10), hard=75, pinned=frozenset({0}), caps=caps(pinned=60)))
-        assert (made.kept, reasons(made)) == ((0, 2), {1: "pin-budget"})
+    def test_a_pin_starves_nothing(self) -> None:
+        """A pinned message of a long turn must not cost the turns after it, which fit without the pin."""
+        long = (user(10), loop(30))
+        request = given(*long, (user(50), assistant(50)), (user(50), assistant(50)), user(10), hard=600, caps=ROOMY)
+        without = plan(request)
+        assert without.kept == (61, 62, 63, 64, 65)
+        made = plan(structs.replace(request, pinned=frozenset({0})))
+        assert {0, *without.kept} <= set(made.kept)
+        assert made.kept == (0, *range(55, 61), *without.kept)
+        assert rows(made)["exchange:59-60"] == (True, "pin")
+        assert rows(made)["group:1-54"] == (False, "input-budget")
+        tight = plan(structs.replace(request, pinned=frozenset({0}), budget=given(hard=220).budget))
+        assert tight.kept == (0, 63, 64, 65)
+
+    def test_the_rest_of_a_pinned_turn_stands_in_the_tail_as_without_the_pin(self) -> None:
+        """The newest turn comes first, whatever is pinned in it."""
+        request = given((user(50), assistant(50)), (user(10), loop(4)), user(10), hard=430, caps=ROOMY)
+        assert plan(request).kept == tuple(range(2, 12))
+        assert plan(structs.replace(request, pinned=frozenset({2}))).kept == tuple(range(2, 12))
+
+    def test_of_the_rest_of_a_pinned_turn_words_of_the_user_come_first(self) -> None:
+        """No provider takes an answer without what it answers."""
+        merged = (user(10), assistant(10, "a"), user(10), result(10, "a"), assistant(10))
+        request = given(*merged, (user(300), assistant(300)), user(10), pinned=frozenset({4}), caps=ROOMY)
+
+        def kept(hard: int) -> tuple[int, ...]:
+            return plan(structs.replace(request, budget=given(hard=hard).budget)).kept
+
+        assert kept(150) == (0, 1, 2, 3, 4, 7)
+        assert kept(110) == (0, 2, 4, 7)
+        assert kept(69) == (2, 4, 7)
+
+    def test_the_cap_of_pins_holds_the_pins_alone(self) -> None:
+        """The rest of their turns takes no more than its share anyway."""
+        made = plan(given(user(20), assistant(50), user(10), hard=80, pinned=frozenset({0}), caps=caps(pinned=20)))
+        assert (made.status, made.kept) == ("unchanged", (0, 1, 2))
+        over = plan(given(user(20), assistant(50), user(10), hard=75, pinned=frozenset({0}), caps=caps(pinned=20)))
+        assert (over.kept, reasons(over)) == ((0, 2), {1: "input-budget"})
 
     def test_a_pinned_exchange_is_kept_with_all_of_its_results(self) -> None:
         made = plan(given(user(20), *loop(3), user(10), hard=135, pinned=frozenset({4}), caps=ROOMY))

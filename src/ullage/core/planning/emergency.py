@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from .drafting import Draft, make_plan, open_draft, send_as_it_came
 from .parts import SENT
 from .plan import plan
@@ -49,9 +51,11 @@ def _plan_emergency(draft: Draft, parts: Parts, error: PlanError) -> Plan | None
     filling.add(parts.spoken)
     pins_fit = filling.add(parts.pins)
     offers = tuple(filling.offer(supplement) for supplement in draft.offered)
-    # The rest of a pinned turn makes no sense without its pin, nor does a provider take it without the user's words before it.
-    filling.add(parts.foremost if pins_fit else [part for part in parts.foremost if part.kind != "pin"])
-    filling.leave([] if pins_fit else [part for part in parts.foremost if part.kind == "pin"])
+    filling.add(parts.foremost)
+    if not pins_fit:
+        # The rest of a pinned turn makes no sense without its pin, nor does a provider take it without the user's words.
+        filling.leave(parts.pinned_rests)
+        parts = structs.replace(parts, turns=tuple(part for part in parts.turns if not part.rest))
     walked = walk_tail(parts, Bounds(free=hard - filling.used))
     selection = Selection(
         choices=(

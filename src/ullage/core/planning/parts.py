@@ -2,7 +2,7 @@
 
 Mandatory (design, section 11): system messages in the list, what the user says in the current turn, the last message with its
 exchange and so every call that waits, and pins. Of a pinned turn only the exchange of the pin with the message of the user that
-it answers, or that message alone, is mandatory; the rest comes first among the optional parts.
+it answers, or that message alone, is mandatory; the rest stands in its place, and may be taken exchange by exchange as well.
 
 Two of these go further than one message, since providers refuse less: Anthropic takes no list that begins with the assistant, and
 no open tool loop with thinking that does not begin with some.
@@ -39,7 +39,8 @@ SENT: Mapping[PartKind, Reason] = {
 
 class Part(Struct, frozen=True, kw_only=True, gc=False):
     """Messages that a selection takes or leaves as one. `least` are its tokens with every trim made that may be made in it;
-    `current`: it is of the current turn."""
+    `current`: it is of the current turn. `rest`: it is what is left of a pinned turn, which may be taken by `pieces`, in this
+    order, if there are any."""
 
     id: str
     kind: PartKind
@@ -52,15 +53,17 @@ class Part(Struct, frozen=True, kw_only=True, gc=False):
     current: bool = False
     thinking: bool = False
     broken: bool = False
+    rest: bool = False
+    pieces: tuple[Part, ...] = ()
 
 
 class Parts(Struct, frozen=True, kw_only=True):
     """The parts of a request. Lists are the newest first, but for `system` and `pins`.
 
     Mandatory are `system`, `current` (the user's messages of the current turn and the last exchange), `spoken` (its exchanges
-    with words of the user beside their results) and `pins`. `foremost` are optional and come before all others: the rest of
-    pinned turns, and what stands for everything before it by the provider's own rule. `lead_ins` are messages of the user right
-    before the request, `exchanges` the others of the current turn, `turns` what is older.
+    with words of the user beside their results) and `pins`. `foremost` are optional and come before all others: what stands for
+    everything before it by the provider's own rule. `lead_ins` are messages of the user right before the request, `exchanges` the
+    others of the current turn, `turns` what is older.
     """
 
     system: tuple[Part, ...]
@@ -82,6 +85,11 @@ class Parts(Struct, frozen=True, kw_only=True):
     def optional(self) -> tuple[Part, ...]:
         """What may be left out."""
         return (*self.foremost, *self.lead_ins, *self.exchanges, *self.turns, *self.summaries)
+
+    @property
+    def pinned_rests(self) -> tuple[Part, ...]:
+        """What is left of pinned turns."""
+        return tuple(part for part in self.turns if part.rest)
 
     @property
     def predecessor(self) -> Part | None:
@@ -196,18 +204,20 @@ class _Division:
         left = structs.replace(group, indices=_indices(rest), tokens=_tokens(rest), broken=False)
         if not pins:
             self._add(place, left, kind)
-        elif self._alone.issuperset(self._pinned.intersection(group.indices)):
-            self._add_older(group, rest, place, kind)
         else:
-            self._add("foremost", left, "pin")
+            alone = self._alone.issuperset(self._pinned.intersection(group.indices))
+            self._add_older(group, rest, place, kind, held=not alone)
 
-    def _add_older(self, group: Group, rest: Sequence[Exchange], place: str, kind: PartKind) -> None:
-        """The rest of a turn that is not held by its pins: what is behind the start of the tail, and what is before it."""
+    def _add_older(self, group: Group, rest: Sequence[Exchange], place: str, kind: PartKind, *, held: bool) -> None:
+        """The rest of a pinned turn: what is behind the start of the tail, and what is before it. `held`: it comes by pieces."""
         starts_inside = group.first < self._start <= group.last
         behind = [one for one in rest if not starts_inside or one.first >= self._start]
         before = [one for one in rest if starts_inside and one.first < self._start]
         for some in filter(None, (behind, before)):
-            self._add(place, _joined(group, some, first=some[0].first), kind)
+            joined = _joined(group, some, first=some[0].first)
+            # As pieces it has no trims: what is pinned is worth its texts.
+            part = _part(joined, kind) if held else self._make(joined, kind)
+            self._lists[place].append(structs.replace(part, rest=True, pieces=_pieces(some) if held else ()))
 
     def _pinned_with_questions(self, exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
         """The pinned exchanges, each with the newest message of the user before it; those of one message together."""
@@ -238,10 +248,40 @@ class _Division:
         return not self._pinned.isdisjoint(messages.indices)
 
     def _add(self, name: str, messages: Group | Exchange, kind: PartKind, *, current: bool = False) -> None:
+        self._lists[name].append(self._make(messages, kind, current=current))
+
+    def _make(self, messages: Group | Exchange, kind: PartKind, *, current: bool = False) -> Part:
         trims: tuple[Trim, ...] = ()
         if self._trims and kind != "pin":
             trims = tuple(trim for index in messages.indices for trim in self._trims.get(index, ()))
-        self._lists[name].append(_part(messages, kind, trims, current=current))
+        return _part(messages, kind, trims, current=current)
+
+
+def _pieces(exchanges: Iterable[Exchange]) -> tuple[Part, ...]:
+    """Each exchange by itself: the words of the user first, since the others answer them, then the newest."""
+    order = sorted(exchanges, key=lambda one: (not one.said, -one.last))
+    return tuple(_part(one, "pin") for one in order)
+
+
+def without_pieces(rest: Part, taken: frozenset[str]) -> Part | None:
+    """The rest of a pinned turn without the pieces of these ids; `None` if it has no others."""
+    left = [piece for piece in rest.pieces if piece.id not in taken]
+    if len(left) == len(rest.pieces):
+        return rest
+    if not left:
+        return None
+    indices = tuple(sorted(index for piece in left for index in piece.indices))
+    tokens = sum(piece.tokens for piece in left)
+    return structs.replace(
+        rest,
+        id=f"group:{indices[0]}-{indices[-1]}",
+        first=indices[0],
+        last=indices[-1],
+        indices=indices,
+        tokens=tokens,
+        least=tokens,
+        pieces=tuple(left),
+    )
 
 
 def _joined(group: Group, exchanges: Sequence[Exchange], *, first: int) -> Group:

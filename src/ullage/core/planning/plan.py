@@ -55,7 +55,7 @@ def _plan_within(given: PlanInput, reach: Reach) -> Plan | None:
     belongs to none of the nearer calls, or the oldest turn that was taken apart is not left out as those before it."""
     draft = open_draft(given, reach)
     parts = draft.parts
-    nearer = [part for part in parts.turns if part.first > reach.beyond.lasts[-1]]
+    nearer = [part for part in parts.turns if part.first > reach.beyond.lasts[-1] and not part.pieces]
     if not nearer or not _stands_alone(draft.made) or _find_error(draft, parts) is not None:
         return None
     selection = select(parts, given, draft.offered)

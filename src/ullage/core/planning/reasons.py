@@ -25,7 +25,6 @@ Reason = Literal[
     "summary-policy-or-budget",
     "background-without-retrieval",
     "category-budget",
-    "pin-budget",
     "no-source",
     "duplicate",
     "no-user-message",
@@ -33,7 +32,7 @@ Reason = Literal[
 ]
 """The words of planner specification, section 13.3, and ours.
 
-`foremost`: the rest of a pinned turn, or what stands for everything before it. `before-tail`: older than the tail that was
-chosen. `thinking-first`: an open loop with signed thinking must begin with some. `broken-exchange`: a call or a result without
-its other half. `plan-failed`: the client's own request is sent.
+`pin`: a pinned message, or something of its turn. `foremost`: what stands for everything before it. `before-tail`: older than
+the tail that was chosen. `thinking-first`: an open loop with signed thinking must begin with some. `broken-exchange`: a call or
+a result without its other half. `plan-failed`: the client's own request is sent.
 """

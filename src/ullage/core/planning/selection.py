@@ -9,19 +9,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from .parts import SENT, Part
+from .parts import SENT, Part, without_pieces
 from .reasons import Reason
 from .request import Trim
 from .supplement import ORDER, Supplement, SupplementKind
-from .walk import Bounds, Choice, walk_tail
+from .walk import Bounds, Choice, count_fitting, walk_tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .parts import Parts
     from .request import PlanInput
+
+
+# The rest of pinned turns may take a quarter of the room before the tail does, since somebody cares for it; and what the tail
+# leaves even if it reaches everything.
+_RESTS_SHARE = 4
 
 
 class Offer(Struct, frozen=True, gc=False):
@@ -98,15 +103,11 @@ class _Making:
         self._committed = self._tokens
 
     def take_foremost(self) -> None:
-        """What comes before the tail, under the hard limit like the mandatory part: the rest of pinned turns, what stands for
-        everything before it, and supplements that this user turn has sent before."""
-        pinned = pin_tokens(self._parts, self._offered)
+        """What comes before the tail, under the hard limit like the mandatory part: what stands for everything before it, and
+        supplements that this user turn has sent before."""
         for part in self._parts.foremost:
-            pinned += part.tokens if part.kind == "pin" else 0
             if part.broken:
                 self._choices.append(Choice(part, False, "broken-exchange"))
-            elif part.kind == "pin" and pinned > self._given.caps.pinned:
-                self._choices.append(Choice(part, False, "pin-budget"))
             else:
                 self._committed += part.tokens
                 self._choose_if_it_fits(part)
@@ -115,14 +116,16 @@ class _Making:
             self._fit(supplement, self._hard)
 
     def take_tail(self) -> None:
-        """The recent tail, within what the foremost leave and memory needs."""
+        """The recent tail, within what the foremost leave, and memory and pinned turns need."""
         free = max(0, self._limit - self._committed)
+        free -= self._memory_share(free)
         given = self._given
         chosen = given.tail is not None
+        free -= self._take_rests(free)
         walked = walk_tail(
             self._parts,
             Bounds(
-                free=free - self._memory_share(free),
+                free=free,
                 cap=None if chosen else max(0, given.caps.recent_tail),
                 current=_sum(self._parts.current) + _sum(self._parts.spoken),
                 start=given.tail or 0,
@@ -133,6 +136,24 @@ class _Making:
         self._tokens += walked.tokens
         self._trims = walked.trims
         self._rescued = walked.rescued
+
+    def _take_rests(self, free: int) -> int:
+        """Takes pieces of pinned turns, and says how much of the room is theirs, taken or not: so the tail never shrinks where
+        the room grows. What is left of them stays in its place, like a turn without pins."""
+        parts = self._parts
+        rests = [part for part in parts.pinned_rests if part.pieces]
+        if not rests:
+            return 0
+        pieces = [piece for rest in rests for piece in rest.pieces]
+        others = _sum((*parts.lead_ins, *parts.exchanges, *parts.turns)) - _sum(rests)
+        share = min(_sum(pieces), max(free // _RESTS_SHARE, free - others))
+        taken = pieces[: count_fitting((piece.tokens for piece in pieces), share)]
+        for piece in taken:
+            self._choose(piece, SENT["pin"])
+        ids = frozenset(piece.id for piece in taken)
+        turns = (without_pieces(part, ids) if part.pieces else part for part in parts.turns)
+        self._parts = structs.replace(parts, turns=tuple(part for part in turns if part is not None))
+        return share
 
     def _memory_share(self, free: int) -> int:
         """What memory would take by its cap alone, but never more than half of the room."""
@@ -175,7 +196,7 @@ class _Making:
 
     def _choose_if_it_fits(self, part: Part) -> None:
         if self._tokens + part.tokens <= self._hard:
-            self._choose(part, SENT["pin"] if part.kind == "pin" else "foremost")
+            self._choose(part, "foremost")
         else:
             self._choices.append(Choice(part, False, "input-budget"))
 

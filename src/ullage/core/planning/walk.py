@@ -186,22 +186,22 @@ def _reach(parts: Sequence[Part], room: int) -> tuple[int, tuple[Trim, ...]]:
     their trims as many more as fit into the rest, if that is further. Or, since the newest is too large to be whole for a while,
     as many as fit with their trims meanwhile. What room is left then goes to the newest results.
     """
-    full = taken = _count([part.tokens for part in parts], room)
+    full = taken = count_fitting([part.tokens for part in parts], room)
     if taken < len(parts):
         left = room - sum(part.tokens for part in parts[:full])
         taken += parts[full].least <= left
         share = room - room // _TRIMMED_SHARE
-        short = _count([part.tokens for part in parts], share)
+        short = count_fitting([part.tokens for part in parts], share)
         none_whole = min(room, parts[0].tokens - 1)
         for whole, rest in ((short, room - share), (0, none_whole)):
-            further = whole + _count([part.least for part in parts[whole:]], rest)
+            further = whole + count_fitting([part.least for part in parts[whole:]], rest)
             if further > taken:
                 full, taken = whole, further
     left = room - sum(part.tokens for part in parts[:full]) - sum(part.least for part in parts[full:taken])
     return taken, _made_trims(parts[full:taken], left)
 
 
-def _count(sizes: Sequence[int], room: int) -> int:
+def count_fitting(sizes: Iterable[int], room: int) -> int:
     """How many of the sizes fit, up to the first that does not."""
     return sum(1 for _ in takewhile(lambda reached: reached <= room, accumulate(sizes)))
 
@@ -210,7 +210,7 @@ def _made_trims(parts: Sequence[Part], room: int) -> tuple[Trim, ...]:
     """The trims of the parts without those of the newest results that there is room for, up to the first that does not fit:
     large results are whole from some point on."""
     trims = sorted((trim for part in parts for trim in part.trims), key=_place, reverse=True)
-    return tuple(trims[_count([trim.saved for trim in trims], room) :])
+    return tuple(trims[count_fitting([trim.saved for trim in trims], room) :])
 
 
 def _place(trim: Trim) -> tuple[int, int]:
