@@ -17,6 +17,7 @@ from ullage import __version__
 from ullage.cli import main
 from ullage.cli.doctor.network import no_proxy_covers
 from ullage.gateway.token import load_token
+from ullage.settings.credentials import KEY_VARIABLES
 from ullage.stores import SqliteStore
 
 Serve = Callable[[bytes], int]
@@ -103,6 +104,7 @@ def test_a_fresh_installation_is_well(capsys: pytest.CaptureFixture[str]) -> Non
         "upstream",
         "upstream",
         "upstream",
+        "routing",
     ]
 
 
@@ -111,7 +113,7 @@ def test_the_page_has_a_line_a_check_with_the_next_step_below_and_a_sum(capsys: 
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("ok    Python         3.")
     assert any(line.strip() == "→ Run `ullage serve`." for line in lines)
-    assert lines[-1] == "11 ok, 0 to look at, 0 broken"
+    assert lines[-1] == "12 ok, 0 to look at, 0 broken"
 
 
 def test_the_versions_of_what_is_needed_are_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,6 +141,38 @@ def test_wrong_settings_are_told(text: str, status: str, exit_status: int, capsy
     found = next(found for found in checks if found["id"] == "settings")
     assert (found["status"], found["next"], found_exit) == (status, "Run `ullage config check`.", exit_status)
     assert found["detail"].startswith(f"{file}:1")
+
+
+ROUTED = """
+[providers.here]
+url = "http://127.0.0.1:9000"
+dialects = ["openai-chat"]
+models = ["a", "b"]
+[providers.corp]
+url = "https://llm.corp.example"
+dialects = ["openai-chat"]
+key = "env:CORP_KEY"
+"""
+
+
+def test_who_can_be_chosen_is_told_and_which_key_is_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for names in KEY_VARIABLES.values():
+        for name in names:
+            monkeypatch.delenv(name, raising=False)
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "ullage" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(ROUTED)
+    _, checks = doctor(capsys)
+    (routing,) = [found for found in checks if found["id"] == "routing"]
+    (lacking,) = [found for found in checks if found["id"] == "provider"]
+    assert routing["detail"] == (
+        "models by keys of yours or none: 2 at here; by a client's own key also openai, anthropic, google"
+    )
+    assert (lacking["status"], lacking["detail"]) == ("warn", "corp is not asked: CORP_KEY is not set.")
+    file.write_text("routing.enabled = false")
+    assert check(capsys, "routing")["detail"].startswith("off: ")
 
 
 def test_a_settings_file_that_others_can_write_is_told(capsys: pytest.CaptureFixture[str]) -> None:

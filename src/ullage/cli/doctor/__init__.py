@@ -13,6 +13,7 @@ from ullage.settings import environment, load_settings
 from . import addresses, installation
 from .check import Check, worst
 from .clients import clients
+from .targets import targets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +55,7 @@ def check_all(loaded: Loaded, environ: Mapping[str, str], *, online: bool) -> li
         *addresses.upstreams(loaded),
         *(addresses.reached(loaded) if online else ()),
         *addresses.proxy(loaded, environ),
+        *targets(loaded, environ),
         *clients(loaded, running=listener.kind == "ullage"),
     ]
 
