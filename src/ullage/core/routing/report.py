@@ -72,6 +72,7 @@ def _report_score(route: Route, one: RouteScore) -> dict[str, Any]:
             "pool": round(terms.pool, _DIGITS),
         },
         "quality_range": (round(low, _DIGITS), round(high, _DIGITS)),
+        "preference": round(one.preference, _DIGITS),
         "adjustment": round(one.adjustment, _DIGITS),
         "capability": {
             "tier": capability.overall,

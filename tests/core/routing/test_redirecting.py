@@ -1,0 +1,80 @@
+"""Routes that go elsewhere than decided (routing specification, section 24)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.core.routing.routes import DEBUG, HAIKU, MODELS, OPUS, SONNET
+from ullage.core.routing.filtering import Constraints
+from ullage.core.routing.redirecting import Shadow, redirect, shadow
+from ullage.core.routing.route import Route, RouteConfig, RouteSession, resolve_route
+
+AT_OPUS = RouteSession(current=OPUS, cold=True, first_turn=False)
+
+
+def route(session: RouteSession, prompt: str = DEBUG, **config: Constraints) -> Route:
+    return resolve_route(
+        MODELS, prompt, session=session, policy="balanced", context_tokens=1_000, config=RouteConfig(**config)
+    )
+
+
+def downwards() -> Route:
+    """A route that would leave the target of the session."""
+    decided = resolve_route(MODELS, "@again-cheaper Debug this failing test", session=AT_OPUS, context_tokens=1_000)
+    assert decided.target is not None
+    assert decided.target != OPUS
+    return decided
+
+
+def test_the_sessions_target_is_kept_and_it_is_said_what_would_have_been_chosen() -> None:
+    decided = redirect(route(AT_OPUS), SONNET)
+    kept, told = shadow(decided, AT_OPUS)
+    assert kept.target == OPUS
+    assert kept.ranked[0].target == OPUS
+    assert kept.reasons[-2:] == (f"shadow kept {OPUS}", f"would select {SONNET}")
+    scores = {one.target: one.cost_usd for one in decided.ranked}
+    assert told == Shadow(kept=OPUS, selected=SONNET, kept_usd=scores[OPUS], selected_usd=scores[SONNET])
+    assert {one.target for one in kept.ranked} == {OPUS, SONNET, HAIKU}
+
+
+def test_where_the_sessions_target_is_chosen_anyway_nothing_changes_and_that_is_told() -> None:
+    session = RouteSession(current=SONNET, first_turn=False)
+    decided = route(session)
+    kept, told = shadow(decided, session)
+    assert kept is decided
+    assert told is not None
+    assert told.kept == told.selected == SONNET
+    assert told.kept_usd == told.selected_usd
+
+
+@pytest.mark.parametrize(
+    ("session", "prompt"),
+    [
+        (RouteSession(), DEBUG),
+        (RouteSession(current="gone/away"), DEBUG),
+        (RouteSession(current=OPUS, pin=HAIKU), DEBUG),
+        (RouteSession(current=OPUS), f"@model:{SONNET} {DEBUG}"),
+        (RouteSession(current=HAIKU), f"@high {DEBUG}"),
+    ],
+    ids=["no target yet", "target not there", "pinned", "pinned in the prompt", "tier in the prompt"],
+)
+def test_there_is_no_shadow_under_pins_and_without_a_target_to_keep(session: RouteSession, prompt: str) -> None:
+    decided = route(session, prompt)
+    assert shadow(decided, session) == (decided, None)
+
+
+def test_a_target_that_a_constraint_bars_is_not_kept() -> None:
+    session = RouteSession(current=OPUS, first_turn=False)
+    decided = route(session, constraints=Constraints(model_exclude=(OPUS,)))
+    assert shadow(decided, session) == (decided, None)
+
+
+def test_a_step_down_that_the_prompt_asks_for_is_watched_only_where_staying_is_still_open() -> None:
+    decided = downwards()
+    assert shadow(decided, AT_OPUS) == (decided, None)
+
+
+def test_a_redirected_route_has_the_thinking_of_its_target() -> None:
+    decided = route(RouteSession())
+    assert redirect(decided, HAIKU).thinking == decided.thinking_for(decided.ranked[-1])
+    assert redirect(decided, HAIKU).confidence == decided.confidence
