@@ -85,6 +85,7 @@ async def running(settings: Settings, data_dir: Path, cache_dir: Path | None = N
         )
         stack.push_async_callback(asyncio.to_thread, store.close)
         catalogs = _open_catalogs(settings, cache_dir) if cache_dir is not None else None
+        targets = _find_targets(settings, catalogs)
         engine = Engine(
             store=store,
             settings=settings,
@@ -93,11 +94,12 @@ async def running(settings: Settings, data_dir: Path, cache_dir: Path | None = N
             new_id=_make_ids(),
             sources=catalogs,
             data_dir=data_dir,
-            targets=ConfiguredTargets(settings, environment(), catalogs),
+            targets=targets,
         )
         stack.push_async_callback(asyncio.to_thread, engine.close)
         upstreams = resolve_upstreams(settings)
-        proxies = find_proxies(upstreams.values()) if settings.upstream.use_proxy_environment else {}
+        roots = {*upstreams.values(), *(provider.root for provider in targets.providers)}
+        proxies = find_proxies(roots) if settings.upstream.use_proxy_environment else {}
         upstream = UpstreamClient(settings.upstream, proxies)
         stack.push_async_callback(upstream.close)
         token_file = token_path(data_dir)
@@ -158,6 +160,15 @@ async def _listen(server: GatewayServer, settings: ServerSettings) -> None:
 
 def _open_catalogs(settings: Settings, cache_dir: Path) -> Catalogs:
     return open_catalogs(cache_dir, refresh=settings.models.refresh, refresh_hours=settings.models.refresh_hours)
+
+
+def _find_targets(settings: Settings, catalogs: Catalogs | None) -> ConfiguredTargets:
+    """Where routed requests may go. A provider that the settings name and that cannot be asked is told in the log."""
+    targets = ConfiguredTargets(settings, environment(), catalogs)
+    for provider in targets.providers:
+        if provider.problem and provider.name in settings.providers:
+            _log.warning("Routed requests do not go to %s: %s", provider.name, provider.problem)
+    return targets
 
 
 def _catalog_proxy(settings: Settings) -> str | None:
