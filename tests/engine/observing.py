@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from collections.abc import Mapping
@@ -127,13 +128,16 @@ class Bench:
 
     def begin(self, request: Asked) -> Exchange:
         """A request that has been sent and not answered."""
-        return self.engine.begin(
+        exchange = self.engine.begin(
             id=self.engine.new_id(),
             endpoint=request.endpoint,
             headers=request.headers,
             body=request.body,
             root=ROOT,
         )
+        if exchange.managed:
+            asyncio.run(self.engine.depart(exchange))
+        return exchange
 
     def end(
         self,

@@ -7,6 +7,7 @@
     │   ├── RequestError   a request body cannot be read as its dialect
     │   └── SessionError   a recorded session cannot be read
     ├── PrivacyError       what was asked to be sent may not leave, or nobody can tell
+    ├── RoutingError       there is no model that a routed request may go to
     ├── UpstreamError      the provider or the way to it
     └── StoreError         our own database
 
@@ -64,6 +65,12 @@ class PrivacyError(UllageError):
     """A request may not go where it was to go, or could not be checked. Nothing of it is sent."""
 
     code = "privacy_refused"
+
+
+class RoutingError(UllageError):
+    """No model may take a request that names none itself. Nothing of it is sent; `code` is that of the stop."""
+
+    code = "routing_stopped"
 
 
 class UpstreamError(UllageError):

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ullage.core.errors import PrivacyError, RequestError, UllageError
+from ullage.core.errors import PrivacyError, RequestError, RoutingError, UllageError
+from ullage.core.routing.turn import find_pins
+from ullage.core.wire import render
 from ullage.settings.keeping import make_artifact_caps, make_memory_limits
 from ullage.stores import root_finder
-from ullage.upstream import provider_of
 
 from .departure import Departure
 from .encoding import REQUEST_LIMIT_BYTES, make_decoder
@@ -22,6 +23,9 @@ from .kinds import CONVERSATION
 from .managing import Managing
 from .observation import Observation
 from .reading import tell_fault
+from .route_sending import write_request
+from .route_telling import report_decision, report_stop, tell_route
+from .routing import Asked, RouteStopped, Routing, has_key, is_helper
 from .trimming import Trimmer
 
 if TYPE_CHECKING:
@@ -45,6 +49,16 @@ _UNREADABLE = RequestError(
     code="unreadable_request",
     hint="Send it with the header x-ullage-mode: observe to have it passed on as it is.",
 )
+_NOT_ROUTED = RoutingError(
+    "the model for this request could not be chosen, so it was not sent",
+    code="routing_failed",
+    hint="`ullage serve` says more on standard error. Name a model of a provider to go on without routing.",
+)
+_UNROUTABLE = RoutingError(
+    "the request cannot be read, so no model can be chosen for it",
+    code="unreadable_request",
+    hint="Name a model of a provider to have it passed on as it is.",
+)
 _NOT_CLEARED = PrivacyError(
     "the request could not be looked at before it left, so it was not sent",
     code="privacy_failed",
@@ -55,8 +69,17 @@ _NOT_CLEARED = PrivacyError(
 class Departing:
     """Looks at requests before they are sent. Used by one thread only, the reader's."""
 
-    def __init__(self, reader: Reader, *, store: Store, settings: Settings, data_dir: Path | None) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        *,
+        store: Store,
+        settings: Settings,
+        data_dir: Path | None,
+        routing: Routing,
+    ) -> None:
         self._reader = reader
+        self._routing = routing
         self._accounts = settings.accounting.enabled
         self._guard = _make_guard(settings)
         self._managing = Managing(
@@ -82,41 +105,54 @@ class Departing:
         observation = Observation(model=exchange.endpoint.model, stream=bool(exchange.endpoint.stream))
         try:
             return observation, self._depart(observation, exchange, body)
-        except PrivacyError as error:
+        except (PrivacyError, RoutingError) as error:
             return observation, self._refuse(observation, error, body)
         except Exception:  # noqa: BLE001 - a fault of ours costs the plan, never the request; with privacy on, the request
             tell_fault(exchange)
             observation.managed = None
             if self._guard is not None:
                 return observation, self._refuse(observation, _NOT_CLEARED, body)
+            if observation.virtual:
+                return observation, self._fall_back_to_route(observation, body)
             return observation, Departure(body=body, status="fallback", session=observation.session)
 
     def note_sent(self, observation: Observation, exchange: Exchange) -> None:
         """What was sent is what its usage will be held against: it is counted, and expected of, in place of the client's own."""
-        if observation.managed is None:
-            return
         try:
-            self._note_sent(observation, exchange, observation.managed)
+            if observation.managed is not None:
+                self._note_sent(observation, exchange, observation.managed)
+            elif observation.later is not None:
+                later, observation.later = observation.later, None
+                self._reader.read_conversation(observation, exchange, later, placed=observation.virtual)
         except Exception:  # noqa: BLE001 - as above
             tell_fault(exchange)
 
     def _depart(self, observation: Observation, exchange: Exchange, body: bytes) -> Departure:
         reader = self._reader
-        destination = self._destination(exchange)
         conversation = reader.parse(exchange, body) if exchange.endpoint.recorded else None
         reader.identify(observation, exchange, conversation)
         if conversation is None:
-            return self._depart_unread(observation, exchange, body, destination)
+            return self._depart_unread(observation, exchange, body, self._destination(exchange))
         reader.describe(observation, conversation)
-        cleared, report = self._clear(conversation, destination)
+        sent = conversation
+        if conversation.model in self._routing.names:
+            observation.virtual = True
+            sent = self._route(observation, exchange, conversation)
+        elif not exchange.looked_at:
+            observation.later = conversation
+            return Departure(body=body, untouched=True)
+        destination = self._destination(exchange)
+        cleared, report = self._clear(sent, destination)
+        managed = None
         if self._is_planned(observation, exchange):
-            managed = self._plan(observation, exchange, conversation, cleared, destination)
+            managed = self._plan(observation, exchange, sent, cleared, destination)
+        elif observation.virtual:
+            observation.later = cleared
         else:
             reader.read_conversation(observation, exchange, cleared)
-            managed = None
         departure = _departure(observation, body, cleared if cleared is not conversation else None, managed)
         if self._guard is not None and destination is not None and report is not None:
-            self._guard.check(departure.body if departure.plain else conversation.body, destination)
+            self._guard.check(departure.body if departure.plain else sent.body, destination)
             excluded = managed.excluded if managed is not None else ()
             observation.privacy = report.checked().with_exclusions(*excluded).manifest()
         return departure
@@ -128,10 +164,60 @@ class Departing:
         observation.unparsed = exchange.endpoint.recorded
         if exchange.planned:
             return Departure(body=body, refusal=_UNREADABLE)
+        if not exchange.looked_at:
+            named = exchange.endpoint.model in self._routing.names or not exchange.headers.get("content-encoding")
+            return Departure(body=body, refusal=_UNROUTABLE) if named else Departure(body=body, untouched=True)
         if self._guard is not None and destination is not None:
             decode = make_decoder(exchange.headers.get("content-encoding", ""), REQUEST_LIMIT_BYTES)
             self._guard.check(b"".join(decode(body)), destination)
         return Departure(body=body)
+
+    def _route(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> Conversation:
+        """The request as the target gets it that is chosen for it. Raises `RoutingError` where nobody may take it."""
+        reader, helper = self._reader, is_helper(observation, exchange)
+        if not helper:
+            reader.place(observation, conversation)
+        self._routing.note_kinship(observation)
+        facts = reader.measuring.facts(conversation)
+        pins = find_pins(conversation, facts)
+        stripped = conversation
+        if pins:
+            stripped = reader.parse_plain(exchange, render(conversation, replaced=pins), exchange.endpoint.model)
+            facts = reader.measuring.facts(stripped)
+        asked = Asked(
+            session=observation.session,
+            helper=helper,
+            counting=exchange.endpoint.purpose == "count_tokens",
+            rewritten=observation.kinship is not None and observation.kinship.relation == "rewrite",
+            alias=self._routing.names.alias_of(conversation.model),
+            conversation=conversation,
+            facts=facts,
+            hashes=reader.measuring.canonical_hashes(conversation),
+            client_key=has_key(exchange.headers),
+            now_ms=exchange.created_ms,
+            tokens=lambda target: reader.estimate(observation, exchange, stripped, target),
+            warm=lambda: reader.find_warm(observation.session, stripped, exchange.created_ms),
+        )
+        decision = self._routing.decide(asked)
+        author = self._routing.author_of(observation.session)
+        model = decision.candidate.model
+        body, told = write_request(
+            stripped, facts, model, decision.thinking, is_foreign=lambda index: author(index) != decision.target
+        )
+        sent = reader.parse_plain(exchange, body, model.id)
+        exchange.root, exchange.provider = decision.destination.root, decision.destination.provider
+        observation.decision = decision
+        observation.told = tell_route(decision, told)
+        observation.route = report_decision(decision, told)
+        observation.later = sent
+        reader.describe(observation, sent)
+        return sent
+
+    def _fall_back_to_route(self, observation: Observation, body: bytes) -> Departure:
+        """What is sent of a routed request after a fault of ours: as the target was to get it, never as it came."""
+        if observation.later is None:
+            return self._refuse(observation, _NOT_ROUTED, body)
+        return replace(_departure(observation, body, observation.later, None), status="fallback")
 
     def _is_planned(self, observation: Observation, exchange: Exchange) -> bool:
         """Helpers of a client are never planned (design, section 4)."""
@@ -146,7 +232,8 @@ class Departing:
         destination: Destination | None,
     ) -> Managed | None:
         reader = self._reader
-        reader.place(observation, conversation)
+        if not observation.virtual:
+            reader.place(observation, conversation)
         active = reader.choose_meters(observation, exchange, cleared)
         assert observation.meter is not None, "it has been chosen"
         reader.measuring.measure(cleared, observation.meter, active)
@@ -194,7 +281,7 @@ class Departing:
     def _destination(self, exchange: Exchange) -> Destination | None:
         if self._guard is None:
             return None
-        return self._guard.destination(provider=provider_of(exchange.root), root=exchange.root)
+        return self._guard.destination(provider=exchange.provider, root=exchange.root)
 
     def _clear(
         self, conversation: Conversation, destination: Destination | None
@@ -206,7 +293,9 @@ class Departing:
         return prepared.conversation, prepared.report
 
     def _refuse(self, observation: Observation, error: UllageError, body: bytes) -> Departure:
-        observation.managed = None
+        observation.managed = observation.later = None
+        if isinstance(error, RouteStopped):
+            observation.route = report_stop(error)
         return Departure(body=body, refusal=error, session=observation.session)
 
 
@@ -214,7 +303,7 @@ def _departure(
     observation: Observation, body: bytes, cleared: Conversation | None, managed: Managed | None
 ) -> Departure:
     """`cleared` is the request as its destination may see it, where that is another one than the client's."""
-    sight = observation.sight
+    sight, decision = observation.sight, observation.decision
     plain = cleared.body if cleared is not None else None
     if managed is not None and managed.body is not None:
         plain = managed.body
@@ -223,9 +312,11 @@ def _departure(
         plain=plain is not None,
         status=managed.status if managed is not None else None,
         session=observation.session,
-        target=sight.awareness.profile.key if sight is not None else "",
-        estimate=managed.estimate if managed is not None else None,
+        target=decision.target if decision is not None else sight.awareness.profile.key if sight is not None else "",
+        estimate=managed.estimate if managed is not None else decision.context_tokens if decision is not None else None,
         why=managed.why if managed is not None else "",
+        destination=decision.destination if decision is not None else None,
+        route=observation.told,
     )
 
 

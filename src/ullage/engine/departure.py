@@ -6,13 +6,18 @@ from msgspec import Struct
 
 from ullage.core.errors import UllageError
 
+from .route_telling import RouteTold
+from .targets import Destination
+
 
 class Departure(Struct, frozen=True, kw_only=True):
     """A request that was looked at before it is sent.
 
     `body` is what is sent; with `plain` it is not encoded, whatever the client's was. `status` is the plan's (design, section
     11), `None` for a request that is never planned. `target` is `provider/model`, `estimate` the tokens of the prompt as sent.
-    `why` explains the plan in a line of ASCII. A `refusal` is answered, and nothing is sent.
+    `why` explains the plan in a line of ASCII. A `refusal` is answered, and nothing is sent. A routed request goes to the
+    `destination`, and its client is told of the `route`. `untouched`: it was not what it may have been, and goes as it would have
+    gone.
     """
 
     body: bytes
@@ -23,3 +28,6 @@ class Departure(Struct, frozen=True, kw_only=True):
     estimate: int | None = None
     why: str = ""
     refusal: UllageError | None = None
+    destination: Destination | None = None
+    route: RouteTold | None = None
+    untouched: bool = False

@@ -54,10 +54,21 @@ def make_decoder(content_encoding: str, limit_bytes: int) -> Decoder:
 
     Raises `ValueError` for a coding that is not known.
     """
-    names = [name.strip().lower() for name in content_encoding.split(",") if name.strip()]
-    if not all(name in _KNOWN or name == "identity" for name in names):
+    names = _codings(content_encoding)
+    if not all(name in _KNOWN for name in names):
         raise ValueError(f"unknown content encoding {content_encoding[:80]!r}")
-    return Decoder([_KNOWN[name]() for name in reversed(names) if name != "identity"], limit_bytes)
+    return Decoder([_KNOWN[name]() for name in reversed(names)], limit_bytes)
+
+
+def is_compressed(content_encoding: str) -> bool:
+    """Whether a body with this Content-Encoding must be decoded, and can be."""
+    names = _codings(content_encoding)
+    return bool(names) and all(name in _KNOWN for name in names)
+
+
+def _codings(content_encoding: str) -> list[str]:
+    names = (name.strip().lower() for name in content_encoding.split(","))
+    return [name for name in names if name not in ("", "identity")]
 
 
 def _through(chunk: bytes, steps: list[Step]) -> Iterator[bytes]:

@@ -9,13 +9,17 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from ullage.upstream import provider_of
+
 from .exchange import Exchange
 from .observer import Observer
+from .routing import has_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from ullage.core.wire import Dialect
     from ullage.settings import Settings
     from ullage.stores import Store
 
@@ -52,7 +56,10 @@ class Engine:
         self._clock_ms = clock_ms
         self._clock = clock
         self.new_id = new_id
-        self._observer = Observer(store=store, settings=settings, new_id=new_id, sources=sources, data_dir=data_dir)
+        self._observer = Observer(
+            store=store, settings=settings, new_id=new_id, sources=sources, data_dir=data_dir, targets=targets
+        )
+        self.virtual_models = self._observer.virtual_models
 
     def plans(self, endpoint: Endpoint, headers: Mapping[str, str]) -> bool:
         """Whether such a request is planned before it is sent: our header decides, else the settings."""
@@ -77,12 +84,14 @@ class Engine:
             headers=headers,
             body=body,
             root=root,
+            provider=provider_of(root),
             created_ms=self._clock_ms(),
             clock=self._clock,
             hand_over=self._observer.read_answer,
             planned=self.plans(endpoint, headers),
             # With privacy on, nothing leaves that was not looked at.
             cleared=self._settings.privacy.enabled and bool(body),
+            routed=self.virtual_models.may_name(endpoint, headers, body),
         )
         if endpoint.recorded and not exchange.managed:
             self._observer.read_request(exchange)
@@ -91,6 +100,18 @@ class Engine:
     async def depart(self, exchange: Exchange) -> Departure:
         """What is to be sent for a request that is looked at first."""
         return await asyncio.wrap_future(self._observer.depart(exchange))
+
+    async def virtual_names(self, dialect: Dialect, headers: Mapping[str, str]) -> Sequence[str]:
+        """The virtual models to show to a client that asks for a list: none while there is nobody to choose from."""
+        targets, listed = self.targets, self.virtual_models.listed
+        if targets is None or not listed:
+            return ()
+        spoken: tuple[Dialect, ...] = (
+            ("openai-chat", "openai-responses") if dialect.startswith("openai") else (dialect,)
+        )
+        key = has_key(headers)
+        found = await asyncio.to_thread(lambda: any(targets.candidates(one, client_key=key) for one in spoken))
+        return listed if found else ()
 
     def finish(self, exchange: Exchange) -> None:
         """Notes that an exchange is over; its record is written beside."""

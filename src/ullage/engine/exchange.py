@@ -34,9 +34,11 @@ class Exchange:
         "id",
         "last_ms",
         "listing",
+        "looked_at",
         "managed",
         "outcome",
         "planned",
+        "provider",
         "request_bytes",
         "root",
         "started",
@@ -52,17 +54,21 @@ class Exchange:
         headers: Mapping[str, str],
         body: bytes,
         root: str,
+        provider: str,
         created_ms: int,
         clock: Callable[[], float],
         hand_over: Callable[[Exchange, bytes], None],
         planned: bool = False,
         cleared: bool = False,
+        routed: bool = False,
     ) -> None:
         self.id = id
         self.endpoint = endpoint
         self.headers = headers
         self.body: bytes | None = body
+        # Where it goes; a route changes both before it is sent.
         self.root = root
+        self.provider = provider
         self.created_ms = created_ms
         self.request_bytes = len(body)
         self.answer_bytes = 0
@@ -70,9 +76,11 @@ class Exchange:
         self.status: int | None = None
         self.first_byte_ms: float | None = None
         self.last_ms: float = 0.0
-        # Whether the request is planned, and whether it is looked at before it is sent, be it for that or for privacy.
+        # Whether the request is planned, and whether it is looked at before it is sent, be it for that, for privacy, or because
+        # it may name a model that stands for the router.
         self.planned = planned
-        self.managed = planned or cleared
+        self.looked_at = planned or cleared
+        self.managed = planned or cleared or routed
         self.outcome = "error"
         self.warnings: list[str] = []
         self.started = clock()

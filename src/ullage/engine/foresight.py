@@ -98,6 +98,17 @@ class Foresight:
             switch=self._switch(observation, profile.key),
         )
 
+    def to_provider_tokens(
+        self, meter: Meter, active: Meter, local: int, now_ms: int, *, anchored: Anchored | None
+    ) -> int:
+        """What the provider is likely to count where the `active` meter counts `local` tokens."""
+        profile = self._profile(meter)
+        samples = self._knowledge.samples((profile.provider, profile.model, active.estimator), now_ms)
+        aware = become_aware(
+            profile, samples, self._policy, estimator=active.estimator, now_ms=now_ms, anchored=anchored
+        )
+        return max(0, round(aware.conversion.offset + aware.conversion.slope * local))
+
     def refuse(self, observation: Observation, answer: Answer | None, *, outcome: str) -> Refusal | None:
         """Why a call that is over can teach nothing; `None` if it can."""
         sight = observation.sight

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.core.accounting import NO_OPTIONS, Meter, Options
-from ullage.core.wire import AnswerReader, Caller
+from ullage.core.wire import AnswerReader, Caller, Conversation
 
 from .anchoring import Outlook
 from .encoding import Decoder
@@ -15,6 +15,8 @@ from .foresight import Sight
 from .identity import Kinship, Tip
 from .managing import Managed
 from .measuring import Measures, Weights
+from .route_telling import RouteTold
+from .routing import Decision
 from .warmth import Forecast
 
 _UNKNOWN = Caller(client="unknown")
@@ -22,7 +24,8 @@ _UNKNOWN = Caller(client="unknown")
 
 class Observation(Struct):
     """Filled in by the reader as the exchange passes. `session` is empty for a helper request that names none; `project` is the
-    folder that the client says it works in."""
+    folder that the client says it works in. `virtual`: it names no model of a provider, so it must not be sent as it is;
+    `later` is what is sent of it, to be accounted for once it is on its way."""
 
     caller: Caller = _UNKNOWN
     session: str = ""
@@ -42,6 +45,12 @@ class Observation(Struct):
     plan: dict[str, Any] | None = None
     privacy: dict[str, Any] | None = None
     messages: int | None = None
+    virtual: bool = False
+    decision: Decision | None = None
+    told: RouteTold | None = None
+    later: Conversation | None = None
+    route: dict[str, Any] | None = None
+    session_route: dict[str, Any] | None = None
     unparsed: bool = False
     reader: AnswerReader | None = None
     decoder: Decoder | None = None

@@ -6,12 +6,16 @@ bounded by bytes; past the bound a request is recorded with its usage but withou
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
+from ullage.core.errors import StoreError
+
 from .departing import Departing
 from .reading import Reader
+from .routing import Routing
 from .worker import Worker
 
 if TYPE_CHECKING:
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from .exchange import Exchange
     from .knowledge import Sources
     from .observation import Observation
+    from .targets import Targets
 
 # Answers waiting to be read. They are small and carry the usage, so they do not share the allowance of the bodies.
 _ANSWERS_BYTES = 64 * 1024 * 1024
@@ -62,9 +67,15 @@ class Observer:
         new_id: Callable[[], str],
         sources: Sources | None = None,
         data_dir: Path | None = None,
+        targets: Targets | None = None,
     ) -> None:
+        self._store = store
         self._reader = Reader(store=store, settings=settings, new_id=new_id, sources=sources)
-        self._departing = Departing(self._reader, store=store, settings=settings, data_dir=data_dir)
+        self._routing = Routing(settings, targets, new_id=new_id)
+        self.virtual_models = self._routing.names
+        self._departing = Departing(
+            self._reader, store=store, settings=settings, data_dir=data_dir, routing=self._routing
+        )
         self._worker = Worker("ullage-observer")
         self._open: dict[str, Observation] = {}
         self._bodies = Allowance(settings.accounting.queue_bytes)
@@ -118,7 +129,11 @@ class Observer:
         self._worker.close()
 
     def _recall(self) -> None:
-        self._departing.recall(self._reader.recall_sessions())
+        records = self._reader.recall_sessions()
+        self._departing.recall(records)
+        if self.virtual_models.listed:
+            with contextlib.suppress(StoreError):  # as above: what was learned is learned anew
+                self._routing.recall(records, self._store.attempts())
 
     def _begin(self, exchange: Exchange) -> None:
         body, exchange.body = exchange.body, None
@@ -166,4 +181,4 @@ class Observer:
     def _finish(self, exchange: Exchange) -> None:
         observation = self._open.pop(exchange.id, None)
         if observation is not None:
-            self._reader.finish(observation, exchange)
+            self._reader.finish(observation, exchange, self._routing.settle)

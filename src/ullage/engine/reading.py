@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from ullage.core.accounting import Breakdown, Meter, assemble, make_meter, read_options
+from ullage.core.content import Answer
 from ullage.core.errors import RequestError, StoreError
+from ullage.core.routing.identity import split_target
 from ullage.core.wire import AnswerReader, Caller, Conversation, find_project, parse_request, recognise
 from ullage.core.wire.output import requested_output
 from ullage.settings.policy import make_policy
 from ullage.settings.resolving import growth_estimator
-from ullage.upstream import provider_of
 
 from .anchoring import Anchoring
 from .encoding import ANSWER_LIMIT_BYTES, REQUEST_LIMIT_BYTES, make_decoder
+from .exchange import Exchange
 from .foresight import Foresight
 from .identity import Genealogy, Origin, Tip, tip_of
 from .kinds import CONVERSATION
@@ -30,15 +33,17 @@ from .recording import Learned, Recorder, outcome_of
 from .warmth import Warmth, miss_details
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from ullage.core.content import Answer, Usage
+    from ullage.core.content import Usage
     from ullage.settings import Settings
     from ullage.stores import SessionRecord, Store
 
-    from .exchange import Exchange
     from .foresight import Sight
     from .knowledge import Sources
+
+SettleRoute = Callable[[Observation, Exchange, Answer | None], None]
+"""What is noted of the route of an exchange that is over."""
 
 _log = logging.getLogger("ullage.engine")
 
@@ -120,9 +125,13 @@ class Reader:
             observation.unreadable = True
             tell_fault(exchange)
 
-    def finish(self, observation: Observation, exchange: Exchange) -> None:
+    def finish(self, observation: Observation, exchange: Exchange, settle_route: SettleRoute) -> None:
         """Writes the records of an exchange that is over."""
         answer = observation.reader.close() if observation.reader is not None else None
+        try:
+            settle_route(observation, exchange, answer)
+        except Exception:  # noqa: BLE001 - as above
+            tell_fault(exchange)
         breakdown = self._breakdown(observation, exchange, answer.usage if answer is not None else None)
         learned = self._settle(observation, exchange, answer)
         self._recorder.record(observation, exchange, answer, breakdown, learned)
@@ -181,7 +190,7 @@ class Reader:
             payload = b"".join(plain for chunk in exchange.listing or () for plain in decode(chunk))
         except ValueError:
             return
-        self._knowledge.note_models(provider_of(exchange.root), payload)
+        self._knowledge.note_models(exchange.provider, payload)
 
     def _read_request(self, observation: Observation, exchange: Exchange, body: bytes | None) -> None:
         conversation = self.parse(exchange, body) if body is not None else None
@@ -208,21 +217,28 @@ class Reader:
         endpoint = exchange.endpoint
         try:
             decode = make_decoder(exchange.headers.get("content-encoding", ""), REQUEST_LIMIT_BYTES)
-            plain = b"".join(decode(body))
-            conversation = parse_request(
-                plain,
-                endpoint.dialect,
-                path_model=endpoint.model,
-                path_stream=endpoint.stream,
-                previous=self._recent.find(endpoint.dialect, plain),
-            )
+            return self.parse_plain(exchange, b"".join(decode(body)), endpoint.model)
         except (RequestError, ValueError):
             return None
+
+    def parse_plain(self, exchange: Exchange, plain: bytes, path_model: str | None) -> Conversation:
+        """A body that is not compressed. Raises `RequestError` if it cannot be read."""
+        endpoint = exchange.endpoint
+        conversation = parse_request(
+            plain,
+            endpoint.dialect,
+            path_model=path_model,
+            path_stream=endpoint.stream,
+            previous=self._recent.find(endpoint.dialect, plain),
+        )
         self._recent.keep(conversation)
         return conversation
 
-    def read_conversation(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
-        if observation.caller.kind in CONVERSATION:
+    def read_conversation(
+        self, observation: Observation, exchange: Exchange, conversation: Conversation, *, placed: bool = False
+    ) -> None:
+        """Accounts for a request; `placed`: its session is known already."""
+        if observation.caller.kind in CONVERSATION and not placed:
             self.place(observation, conversation)
         if self._settings.enabled and exchange.endpoint.purpose == "generate":
             self.look_ahead(observation, exchange, conversation)
@@ -250,6 +266,21 @@ class Reader:
         if observation.kinship is not None:
             self.expect(observation, exchange, conversation)
         self.forecast(observation, exchange, conversation)
+
+    def estimate(
+        self, observation: Observation, exchange: Exchange, conversation: Conversation, target: str | None
+    ) -> int:
+        """The prompt in the tokens of a target's provider, by what was learned of it; of none in particular for `None`."""
+        provider, model = split_target(target or "") or (None, None)
+        meter = self._meter_of(exchange, provider, model, observation.caller)
+        active = self._foresight.active_meter(meter)
+        local = self.measuring.weigh(conversation, active).total
+        anchored = self._anchoring.line(observation.session, meter)
+        return self._foresight.to_provider_tokens(meter, active, local, exchange.created_ms, anchored=anchored)
+
+    def find_warm(self, session: str, conversation: Conversation, now_ms: int) -> dict[str, int]:
+        """The tokens of the prompt that each target's cache holds of the session."""
+        return self._warmth.find_warm(session, conversation, self.measuring.canonical_hashes(conversation), now_ms)
 
     def choose_meters(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> Meter:
         """Finds the meter of the account; the one that limits are drawn in."""
@@ -304,9 +335,12 @@ class Reader:
         )
 
     def _meter(self, exchange: Exchange, model: str | None, caller: Caller) -> Meter:
+        return self._meter_of(exchange, exchange.provider, model, caller)
+
+    def _meter_of(self, exchange: Exchange, provider: str | None, model: str | None, caller: Caller) -> Meter:
         return make_meter(
             dialect=exchange.endpoint.dialect,
-            provider=provider_of(exchange.root),
+            provider=provider,
             model=model,
             client=caller.client,
             estimator=self._settings.estimator,

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from ullage.core.accounting import report
 from ullage.core.errors import StoreError
 from ullage.stores import CallRecord, EventRecord, SessionRecord
-from ullage.upstream import provider_of
 
 from .foresight import report_sight
 from .kinds import CONVERSATION
@@ -91,11 +90,12 @@ class Recorder:
             started_ms=min(exchange.created_ms, known.started_ms if known is not None else exchange.created_ms),
             last_ms=max(exchange.created_ms, known.last_ms if known is not None else 0),
             calls=(known.calls if known is not None else 0) + 1,
-            provider=provider_of(exchange.root),
+            provider=exchange.provider,
             model=observation.model if caller.kind in CONVERSATION or known is None else known.model,
             project=observation.project,
             targets=learned.targets or (known.targets if known is not None else ()),
             tip=_plain_tip(observation.tip, known),
+            routing=observation.session_route or (known.routing if known is not None else None),
         )
         self._keep_session(record)
         self._store.put_session(record)
@@ -169,7 +169,7 @@ def _call_record(
         kind=observation.caller.kind if exchange.endpoint.purpose == "generate" else exchange.endpoint.purpose,
         path=exchange.endpoint.path,
         project=observation.project,
-        provider=provider_of(exchange.root),
+        provider=exchange.provider,
         model=observation.model,
         answered_by=answer.model if answer is not None else None,
         status=exchange.status,
@@ -186,6 +186,7 @@ def _call_record(
         expected=_plain_expectation(observation.outlook),
         awareness=report_sight(observation.sight) if observation.sight is not None else None,
         plan=_plan_of(observation),
+        route=observation.route,
         usage=_plain_usage(usage),
         breakdown=report(breakdown) if breakdown is not None else None,
         prefix_messages=observation.kinship.shared if observation.kinship is not None else None,

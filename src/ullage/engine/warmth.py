@@ -162,6 +162,17 @@ class Warmth:
         )
         return replace(forecast, chain=chain, own=own, expectation=expectation)
 
+    def find_warm(
+        self, session: str, conversation: Conversation, hashes: tuple[int, ...], now_ms: int
+    ) -> dict[str, int]:
+        """Tokens of a prompt that each target's cache holds of this session, by `provider/model`: 0 for one that held some of an
+        earlier request. `hashes` are the canonical ones of its messages."""
+        whole = (*self._hash(conversation), *hashes)
+        return {
+            f"{target[0]}/{target[1]}": max(_warm_tokens(footprint, whole, now_ms) for footprint in footprints)
+            for target, footprints in self._lines.of_session(session).items()
+        }
+
     def settle(self, forecast: Forecast, usage: Usage | None, *, ended_ms: int) -> Settled:
         """Checks a call whose answer has ended, and remembers what is warm now.
 
@@ -233,6 +244,7 @@ class _Lines:
         self._next = 0
         self._slices = 0
         self._by_session: defaultdict[tuple[_Target, str], dict[int, None]] = defaultdict(dict)
+        self._targets: defaultdict[str, dict[_Target, None]] = defaultdict(dict)
         # Who could share anything at all: lines of the same target that begin with the same slice.
         self._by_first: defaultdict[tuple[_Target, int], dict[int, None]] = defaultdict(dict)
         self._newest: dict[str, int] = {}  # session -> its last line on any target
@@ -264,6 +276,14 @@ class _Lines:
         line = self._lines.get(self._newest.get(session, -1)) if session else None
         return line.footprint if line is not None and line.target != target else None
 
+    def of_session(self, session: str) -> dict[_Target, list[Footprint]]:
+        """The lines of a session on each target."""
+        found: dict[_Target, list[Footprint]] = {}
+        for target in self._targets.get(session, ()) if session else ():
+            numbers = self._by_session.get((target, session), ())
+            found[target] = [self._lines[number].footprint for number in numbers]
+        return found
+
     def put(self, target: _Target, session: str, footprint: Footprint) -> None:
         """Remembers the newest request of a line, in place of those whose warm part it covers. It is not kept itself if a later
         request has overtaken it."""
@@ -283,6 +303,7 @@ class _Lines:
         self._lines[number] = _Line(target, session, footprint)
         self._slices += footprint.chain.depth
         mine = self._by_session[target, session]
+        self._targets[session][target] = None
         mine[number] = None
         self._by_first[target, footprint.chain.hashes[0]][number] = None
         newest = self._lines.get(self._newest.get(session, -1))
@@ -298,16 +319,25 @@ class _Lines:
         line = self._lines.pop(number)
         self._slices -= line.footprint.chain.depth
         _discard(self._by_session, (line.target, line.session), number)
+        if (line.target, line.session) not in self._by_session:
+            _discard(self._targets, line.session, line.target)
         _discard(self._by_first, (line.target, line.footprint.chain.hashes[0]), number)
         if self._newest.get(line.session) == number:
             del self._newest[line.session]
 
 
-def _discard(index: defaultdict[Any, dict[int, None]], key: Any, number: int) -> None:
-    numbers = index[key]
-    numbers.pop(number, None)
-    if not numbers:
+def _discard(index: defaultdict[Any, dict[Any, None]], key: Any, member: Any) -> None:
+    found = index[key]
+    found.pop(member, None)
+    if not found:
         del index[key]
+
+
+def _warm_tokens(footprint: Footprint, hashes: tuple[int, ...], now_ms: int) -> int:
+    """The tokens up to the deepest stop that is warm and still stands in the prompt."""
+    shared = shared_length(footprint.chain.hashes, hashes)
+    warm = (stop.position for stop in footprint.stops if stop.position <= shared and stop.is_warm(now_ms))
+    return footprint.tokens_at(max(warm, default=0))
 
 
 def _first_message(chain: Chain) -> int | None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ullage._version import __version__
-from ullage.core.errors import RequestError, UllageError, UpstreamError
+from ullage.core.errors import RequestError, RoutingError, UllageError, UpstreamError
 
 from .body import RequestBody
 from .errors import error_body
 from .fallbacks import is_about_the_model, may_be_replaced, own_answer
-from .headers import TRACE_HEADER, request_headers, told_headers, warning_headers, without_encoding
-from .relay import ClientLeft, Leaving, Send, relay
+from .headers import TRACE_HEADER, answer_headers, request_headers, told_headers, warning_headers
+from .listing import read_list, with_virtual
+from .relay import ClientLeft, Leaving, Send, relay, send_list
 from .routes import find_endpoint
+from .sending import Outgoing, send_to
 
 if TYPE_CHECKING:
     from ullage.core.wire import Dialect
@@ -36,20 +38,12 @@ _STATUS = {
     "websocket": 426,
     "privacy_refused": 403,
     "privacy_failed": 403,
+    "routing_failed": 503,
     "too_many_connections": 503,
 }
 # `/` is asked for by older versions of Claude Code at start, with HEAD.
 _OPEN_PATHS = frozenset({"/", "/healthz", "/readyz"})
 _JSON = (b"content-type", b"application/json")
-
-
-class Outgoing(NamedTuple):
-    """What is sent to the provider. `headers` as the client sent them; which of them pass is decided at the last moment."""
-
-    method: str
-    url: str
-    headers: Headers
-    body: bytes
 
 
 class Gateway:
@@ -117,7 +111,7 @@ class Gateway:
         try:
             with Leaving(scope["ullage.connection"]):
                 if exchange.managed:
-                    await self._managed(outgoing, endpoint, exchange, send)
+                    await self._managed(outgoing, endpoint, exchange, send, query)
                 else:
                     await self._exchange(outgoing, endpoint, exchange, send, told=warning_headers(named))
         except ClientLeft:
@@ -132,25 +126,29 @@ class Gateway:
         finally:
             self._engine.finish(exchange)
 
-    async def _managed(self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange, send: Send) -> None:
-        """Sends what the plan made of the request."""
+    async def _managed(
+        self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange, send: Send, query: str
+    ) -> None:
+        """Sends what the route and the plan made of the request."""
         departure = await self._engine.depart(exchange)
         told = told_headers(departure, trace=exchange.headers.get(TRACE_HEADER) == "1")
         told += warning_headers(exchange.headers)
+        if isinstance(departure.refusal, RoutingError) and endpoint.purpose == "count_tokens":
+            exchange.ended("answered")
+            await self._own_answer(outgoing, endpoint, exchange, send, told)
+            return
         if departure.refusal is not None:
             exchange.ended("answered")
             await _refuse(send, endpoint, departure.refusal, exchange.id, told=told)
             return
-        headers = without_encoding(outgoing.headers) if departure.plain else outgoing.headers
-        await self._exchange(
-            outgoing._replace(headers=headers, body=departure.body), endpoint, exchange, send, told=told
-        )
+        await self._exchange(send_to(outgoing, departure, endpoint, query), endpoint, exchange, send, told=told)
 
     async def _exchange(
         self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange, send: Send, *, told: Headers
     ) -> None:
         extra = [(b"x-ullage-request", exchange.id.encode()), *told]
-        begun = b""
+        begun, whole = b"", False
+        names = await self._virtual_names(outgoing, endpoint, exchange)
         try:
             response = await self._upstream.open(
                 outgoing.method, outgoing.url, request_headers(outgoing.headers, endpoint.dialect), outgoing.body
@@ -158,17 +156,37 @@ class Gateway:
             replaceable = may_be_replaced(endpoint.purpose, response.status)
             if replaceable:
                 begun = await _first_bytes(response)
+            elif names:
+                begun, whole = await read_list(response)
         except UpstreamError as error:
             exchange.failed(error.code)
             await _refuse(send, endpoint, error, exchange.id)
             return
         if replaceable and not is_about_the_model(endpoint.purpose, begun):
             response.abort()
-            status, answer = await own_answer(endpoint, outgoing.body, exchange, self._engine)
-            await _answer(send, status, answer, extra, head=outgoing.method == "HEAD")
             exchange.ended("answered")
+            await self._own_answer(outgoing, endpoint, exchange, send, told)
             return
+        if whole and response.status == 200:
+            coding = dict(answer_headers(response.headers)).get(b"content-encoding", b"").decode("latin-1")
+            merged = with_virtual(begun, coding, endpoint.dialect, names)
+            if merged is not None:
+                exchange.ended(await send_list(response, send, exchange, extra, begun, merged))
+                return
         exchange.ended(await relay(response, send, exchange, extra, begun))
+
+    async def _virtual_names(self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange) -> Sequence[str]:
+        """The names to add to a list of models."""
+        if endpoint.purpose != "models" or outgoing.method != "GET":
+            return ()
+        return await self._engine.virtual_names(endpoint.dialect, exchange.headers)
+
+    async def _own_answer(
+        self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange, send: Send, told: Headers
+    ) -> None:
+        status, answer = await own_answer(endpoint, outgoing.body, exchange, self._engine)
+        extra = [(b"x-ullage-request", exchange.id.encode()), *told]
+        await _answer(send, status, answer, extra, head=outgoing.method == "HEAD")
 
     def _refuse(self, endpoint: Endpoint | None, headers: Mapping[str, str], raw_path: str) -> None:
         """Raises for what cannot be served at all."""

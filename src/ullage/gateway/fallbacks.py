@@ -9,6 +9,7 @@ import msgspec
 from ullage.core.errors import RequestError
 
 from .errors import error_body
+from .listing import empty_page, with_virtual
 
 if TYPE_CHECKING:
     from ullage.engine import Endpoint, Engine, Exchange, Purpose
@@ -41,7 +42,9 @@ async def own_answer(endpoint: Endpoint, body: bytes, exchange: Exchange, engine
             return 404, error_body(endpoint.dialect, 404, _NOT_COUNTED, exchange.id)
         return 200, msgspec.json.encode(_counted(endpoint, tokens))
     if endpoint.purpose == "models":
-        return 200, msgspec.json.encode(_no_models(endpoint))
+        names = await engine.virtual_names(endpoint.dialect, exchange.headers)
+        page = msgspec.json.encode(empty_page(endpoint.dialect))
+        return 200, with_virtual(page, "", endpoint.dialect, names) or page
     return 200, b"{}"
 
 
@@ -51,11 +54,3 @@ def _counted(endpoint: Endpoint, tokens: int) -> dict[str, Any]:
     if endpoint.dialect == "openai-responses":
         return {"object": "response.input_tokens", "input_tokens": tokens}
     return {"input_tokens": tokens}
-
-
-def _no_models(endpoint: Endpoint) -> dict[str, Any]:
-    if endpoint.dialect == "gemini":
-        return {"models": []}
-    if endpoint.dialect == "anthropic":
-        return {"data": [], "has_more": False, "first_id": None, "last_id": None}
-    return {"object": "list", "data": []}

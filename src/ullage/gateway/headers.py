@@ -40,6 +40,13 @@ _LONGEST_QUOTE = 40
 # Headers that carry a key, and which of them each provider reads. A client that sets several keys at once must not show
 # one provider the key of another.
 _KEYS = frozenset({b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key"})
+_CLIENTS_OWN = _KEYS | {
+    b"cookie",
+    b"openai-organization",
+    b"openai-project",
+    b"chatgpt-account-id",
+    b"x-goog-user-project",
+}
 _OWN_KEYS: dict[Dialect, frozenset[bytes]] = {
     "openai-chat": frozenset({b"authorization", b"api-key"}),
     "openai-responses": frozenset({b"authorization", b"api-key"}),
@@ -62,15 +69,26 @@ def without_encoding(headers: Headers) -> list[tuple[bytes, bytes]]:
     return [pair for pair in headers if pair[0] != b"content-encoding"]
 
 
+def without_keys(headers: Headers) -> list[tuple[bytes, bytes]]:
+    """The headers without anything that says who the client is at its own provider."""
+    return [pair for pair in headers if pair[0] not in _CLIENTS_OWN]
+
+
 def told_headers(departure: Departure, *, trace: bool) -> list[tuple[bytes, bytes]]:
     """What the client is told of a request that was looked at before it was sent (interface, section 2)."""
+    if departure.untouched:
+        return []
+    route = departure.route
+    why = "; ".join(text for text in (route.why if route is not None else "", departure.why) if text)
     told = {
         b"x-ullage-session": departure.session,
         b"x-ullage-target": departure.target,
         b"x-ullage-attempts": "0" if departure.refusal is not None else "1",
         b"x-ullage-input-estimate": "" if departure.estimate is None else str(departure.estimate),
         b"x-ullage-plan": departure.status or "",
-        b"x-ullage-why": departure.why if trace else "",
+        b"x-ullage-route": route.line if route is not None else "",
+        b"x-ullage-thinking": route.thinking if route is not None else "",
+        b"x-ullage-why": why if trace else "",
     }
     return [(name, _header_value(text)) for name, text in told.items() if text]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from ullage.core.errors import UpstreamError
 
-from .headers import answer_headers
+from .headers import answer_headers, without_encoding
 
 if TYPE_CHECKING:
     from ullage.upstream import UpstreamResponse
@@ -87,4 +87,19 @@ async def relay(
         raise
     response.release()
     await send({"type": "http.response.body", "body": b"", "more_body": False})
+    return "whole"
+
+
+async def send_list(
+    response: UpstreamResponse, send: Send, tap: Tap, extra: list[tuple[bytes, bytes]], listed: bytes, merged: bytes
+) -> End:
+    """Sends `merged` in place of the list of models that was `listed`; the observer sees what the provider said."""
+    response.release()
+    headers = answer_headers(response.headers, response.status)
+    tap.answer_began(response.status, headers)
+    tap.answer_chunk(listed)
+    changed = [pair for pair in without_encoding(headers) if pair[0] not in (b"content-length", b"etag")]
+    changed.append((b"content-length", str(len(merged)).encode()))
+    await send({"type": "http.response.start", "status": response.status, "headers": changed + extra})
+    await send({"type": "http.response.body", "body": merged, "more_body": False})
     return "whole"

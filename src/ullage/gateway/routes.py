@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from ullage.engine import Endpoint
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _DOUBLED = re.compile(r"^(?:/v1(?:beta|alpha)?)+(?=/v1(?:beta|alpha)?(?:/|$))")
 # Names of models hold colons too (`ft:gpt-…`, `gpt-oss:20b`), so only Gemini's own verbs mean Gemini.
 _GEMINI_CALL = re.compile(
-    r"^/v1(?:beta|alpha)?/(?:models|tunedModels)/([^/:]+)"
+    r"^/v1(?:beta|alpha)?/(?:models|tunedModels)/([^:]+)"
     r":(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents|batchGenerateContent)$"
 )
 _GEMINI_PURPOSE: dict[str, tuple[Purpose, bool | None]] = {
@@ -53,7 +54,7 @@ def find_endpoint(method: str, raw_path: str, headers: Mapping[str, str], query:
         return Endpoint(dialect=known[0], purpose=known[1], path=path)
     if method == "POST" and (call := _GEMINI_CALL.match(path)):
         purpose, stream = _GEMINI_PURPOSE.get(call[2], ("other", None))
-        return Endpoint(dialect="gemini", purpose=purpose, path=path, model=call[1], stream=stream)
+        return Endpoint(dialect="gemini", purpose=purpose, path=path, model=unquote(call[1]), stream=stream)
     if path in ("/v1/models", "/v1beta/models") and method in ("GET", "HEAD"):
         dialect: Dialect = "gemini" if path == "/v1beta/models" else _by_credentials(headers, query)
         return Endpoint(dialect=dialect, purpose="models", path=path)

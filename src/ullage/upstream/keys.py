@@ -24,7 +24,7 @@ def request_headers(dialect: Dialect, credential: Credential | None) -> list[tup
     if dialect == "anthropic":
         headers.append((b"anthropic-version", _ANTHROPIC_VERSION.encode()))
     if credential is not None:
-        headers.append(_key_header(dialect, credential.reveal().encode()))
+        headers.append(key_header(dialect, credential))
     return headers
 
 
@@ -53,7 +53,9 @@ def check_destination(provider: str, root: str) -> None:
         )
 
 
-def _key_header(dialect: Dialect, key: bytes) -> tuple[bytes, bytes]:
+def key_header(dialect: Dialect, credential: Credential) -> tuple[bytes, bytes]:
+    """The header that carries a key in a dialect."""
+    key = credential.reveal().encode()
     match dialect:
         case "anthropic":
             return b"x-api-key", key

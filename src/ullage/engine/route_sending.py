@@ -1,0 +1,84 @@
+"""A request as the chosen target gets it: its model's name, its level of thinking, no pins, no thinking of another model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ullage.core.profiles.thinking import find_thinking_rule, rule_of_levels
+from ullage.core.wire import render
+from ullage.core.wire.foreign import without_thinking
+from ullage.core.wire.output import cap_output
+from ullage.core.wire.thinking import write_thinking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ullage.core.planning import SliceFacts
+    from ullage.core.profiles.thinking import ThinkingRule
+    from ullage.core.routing.models import ModelRecord
+    from ullage.core.routing.thinking import Level
+    from ullage.core.wire import Conversation
+    from ullage.core.wire.options import Path
+
+Told = str
+"""The level that the model was asked to think at; empty where it was asked nothing."""
+
+
+def write_request(
+    conversation: Conversation,
+    facts: Sequence[SliceFacts],
+    model: ModelRecord,
+    level: Level,
+    *,
+    is_foreign: Callable[[int], bool],
+) -> tuple[bytes, Told]:
+    """The body for a model, and what it was told of thinking.
+
+    `is_foreign` says of a message of a model, by its number, whether another target wrote it.
+    """
+    kept, replaced = _without_foreign_thinking(conversation, facts, is_foreign)
+    options: dict[Path, Any] = dict(cap_output(conversation, model.max_output_tokens))
+    told = ""
+    rule = _rule_of(model)
+    if rule is not None or model.reasoning is False:
+        open_loop = _opens_without_thinking(conversation, facts, is_foreign)
+        thinking = write_thinking(conversation, rule, "off" if open_loop else level)
+        options |= thinking.options
+        told = level if thinking.on else "off"
+    body = render(conversation, messages=kept, replaced=replaced, model=model.id, options=options)
+    return body, told
+
+
+def _rule_of(model: ModelRecord) -> ThinkingRule | None:
+    """What its registry says of its levels, else what is known of its kind."""
+    if model.reasoning is False:
+        return None
+    return rule_of_levels(model.thinking_levels) if model.thinking_levels else find_thinking_rule(model.id)
+
+
+def _without_foreign_thinking(
+    conversation: Conversation, facts: Sequence[SliceFacts], is_foreign: Callable[[int], bool]
+) -> tuple[list[int] | None, Mapping[int, bytes]]:
+    """The numbers of the messages that stay, `None` for all, and those that change."""
+    gone: set[int] = set()
+    replaced: dict[int, bytes] = {}
+    for index, piece in enumerate(conversation.messages):
+        if facts[index].role != "assistant" or not is_foreign(index):
+            continue
+        raw = without_thinking(piece, conversation.dialect)
+        if raw is None:
+            gone.add(index)
+        elif raw != piece.raw:
+            replaced[index] = raw
+    kept = [index for index in range(len(conversation.messages)) if index not in gone] if gone else None
+    return kept, replaced
+
+
+def _opens_without_thinking(
+    conversation: Conversation, facts: Sequence[SliceFacts], is_foreign: Callable[[int], bool]
+) -> bool:
+    """Whether the request answers calls of an Anthropic model that came without thinking of its own: it must go on so."""
+    if conversation.dialect != "anthropic" or not facts or facts[-1].role != "tool":
+        return False
+    last = next((index for index in range(len(facts) - 1, -1, -1) if facts[index].role == "assistant"), None)
+    return last is not None and (not facts[last].thinking or is_foreign(last))

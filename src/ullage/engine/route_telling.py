@@ -1,0 +1,73 @@
+"""What is told of a routed request: in its record, without a word of the prompt, and in the answer's headers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, to_builtins
+
+from ullage.core.routing.report import report_route
+
+if TYPE_CHECKING:
+    from .routing import Decision, RouteStopped
+
+
+class RouteTold(Struct, frozen=True, kw_only=True):
+    """What a client is told. `thinking` is the level that the model was asked for, empty where it was asked nothing; `line` says
+    in short why, `why` at length."""
+
+    target: str
+    thinking: str
+    line: str
+    why: str
+
+
+def tell_route(decision: Decision, thinking: str) -> RouteTold:
+    """The answer's headers."""
+    reasons = decision.route.reasons if decision.route is not None else decision.profile.kinds
+    kept = f"{decision.reason}, kept" if decision.kept else decision.reason
+    told = [f"target={decision.target}", f"policy={decision.policy}"]
+    if thinking:
+        told.append(f"thinking={thinking}")
+    route = decision.route
+    if route is not None and route.confidence is not None:
+        told.append(f"confidence={route.confidence:.2f}")
+    told += [f"reasons={', '.join((*reasons, *decision.notes))}"]
+    switch = route.selection.switch if route is not None and route.selection is not None else None
+    if switch is not None and switch.stay_usd is not None and switch.switch_usd is not None:
+        told.append(
+            f"stay={switch.stay_usd:.4f} USD at {switch.current}, switch={switch.switch_usd:.4f} to {switch.other}"
+        )
+    return RouteTold(
+        target=decision.target,
+        thinking=thinking,
+        line="; ".join((kept, *decision.notes, ", ".join(reasons))),
+        why="; ".join(told),
+    )
+
+
+def report_stop(stopped: RouteStopped) -> dict[str, Any]:
+    """The `route` of a call that nobody may take."""
+    report: dict[str, Any] = to_builtins(report_route(stopped.route))
+    return report
+
+
+def report_decision(decision: Decision, thinking: str) -> dict[str, Any]:
+    """The `route` of a call's record."""
+    told: dict[str, Any] = {
+        "task_id": decision.task_id,
+        "target": decision.target,
+        "reason": decision.reason,
+        "kept": decision.kept,
+        "policy": decision.policy,
+        "thinking": decision.thinking,
+        "thinking_told": thinking or None,
+        "context_tokens": decision.context_tokens,
+        "notes": list(decision.notes),
+    }
+    if decision.route is None:
+        profile = decision.profile
+        return {**told, "task": {"kinds": list(profile.kinds), "complexity": round(profile.complexity, 6)}}
+    report: dict[str, Any] = to_builtins(report_route(decision.route))
+    shadow = {"shadow": decision.shadow} if decision.shadow is not None else {}
+    return {**report, **told, **shadow, "propensities": {decision.target: 1.0}}

@@ -1,0 +1,61 @@
+"""What is sent to a provider: to its own address as it came, or to the target that a route chose."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
+
+from ullage.upstream.keys import key_header
+
+from .headers import without_encoding, without_keys
+
+if TYPE_CHECKING:
+    from ullage.engine import Endpoint
+    from ullage.engine.departure import Departure
+    from ullage.engine.targets import Destination
+    from ullage.upstream import Headers
+
+_MODEL_IN_PATH = re.compile(r"(?<=/models/)[^:]+(?=:)|(?<=/tunedModels/)[^:]+(?=:)")
+_KEY_IN_QUERY = re.compile(r"(?:^|&)key=[^&]*")
+
+
+class Outgoing(NamedTuple):
+    """What is sent to the provider. `headers` as the client sent them; which of them pass is decided at the last moment."""
+
+    method: str
+    url: str
+    headers: Headers
+    body: bytes
+
+
+def send_to(outgoing: Outgoing, departure: Departure, endpoint: Endpoint, query: str) -> Outgoing:
+    """The same with what was made of it before it leaves."""
+    headers = without_encoding(outgoing.headers) if departure.plain else outgoing.headers
+    destination = departure.destination
+    if destination is None:
+        return outgoing._replace(headers=headers, body=departure.body)
+    return outgoing._replace(
+        url=_address(destination, endpoint, query),
+        headers=_with_key(headers, destination),
+        body=departure.body,
+    )
+
+
+def _address(destination: Destination, endpoint: Endpoint, query: str) -> str:
+    path = endpoint.path
+    if endpoint.model is not None:
+        path = _MODEL_IN_PATH.sub(lambda _: quote(destination.model, safe=""), path, count=1)
+    if not destination.client_key:
+        query = _KEY_IN_QUERY.sub("", query).removeprefix("&")
+    return destination.root + path + ("?" + query if query else "")
+
+
+def _with_key(headers: Headers, destination: Destination) -> Headers:
+    """A client's own key goes to the upstream that it was meant for and to nobody else (design, section 10)."""
+    if destination.client_key:
+        return headers
+    kept = without_keys(headers)
+    if destination.credential is not None:
+        kept.append(key_header(destination.dialect, destination.credential))
+    return kept
