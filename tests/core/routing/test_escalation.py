@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.core.routing.routes import DEBUG, HAIKU, OPUS, SONNET, choose
-from ullage.core.routing.escalation import Escalation, Step, find_escalation, step_up
+from ullage.core.routing.escalation import NO_STREAKS, Escalation, Step, find_escalation, follow, step_up
 from ullage.core.routing.mistakes import ToolOutcome
 
 NOT_FOUND = "Could not find the exact text in /a.ts. The old text must match exactly"
@@ -19,6 +19,10 @@ def _done(tool: str, text: str = "done", *, is_error: bool = False, arguments: s
 
 
 _done.count = 0
+
+
+def _find(outcomes: list[ToolOutcome], **known: bool) -> Escalation | None:
+    return find_escalation(follow(NO_STREAKS, outcomes), **known)
 
 
 def _missed() -> ToolOutcome:
@@ -62,20 +66,20 @@ def _missed() -> ToolOutcome:
     ],
 )
 def test_the_sequences_of_section_21(outcomes: list[ToolOutcome], escalates: bool) -> None:
-    assert (find_escalation(outcomes) is not None) is escalates
+    assert (_find(outcomes) is not None) is escalates
 
 
 def test_a_task_escalates_once_and_never_under_a_pin() -> None:
     outcomes = [_missed(), _missed()]
-    assert find_escalation(outcomes, done=True) is None
-    assert find_escalation(outcomes, pinned=True) is None
+    assert _find(outcomes, done=True) is None
+    assert _find(outcomes, pinned=True) is None
 
 
 def test_an_escalation_tells_why() -> None:
-    found = find_escalation([_missed(), _missed()])
+    found = _find([_missed(), _missed()])
     assert found == Escalation(tool="edit", why="mistakes", kinds=("text-not-found", "text-not-found"))
     assert found.reason == "2 mistakes of edit in a row: text-not-found, text-not-found"
-    repeated = find_escalation([_done("read", "failed", is_error=True, arguments="a")] * 3)
+    repeated = _find([_done("read", "failed", is_error=True, arguments="a")] * 3)
     assert repeated is not None
     assert repeated.reason == "read failed 3 times with the same arguments"
 
@@ -84,7 +88,7 @@ def test_mistakes_of_a_patch_in_a_script_are_the_patchs_own() -> None:
     failed = "Script failed\nWall time 0.1 seconds\nOutput:\n\nScript error:\napply_patch verification failed: Failed to find x"
     script = _done("exec", "Script completed\nOutput:\nls")
     patches = [_done("exec", failed, arguments=f"apply_patch {number}") for number in range(2)]
-    found = find_escalation([patches[0], script, patches[1]])
+    found = _find([patches[0], script, patches[1]])
     assert found is not None
     assert found.tool == "apply_patch"
 
@@ -122,3 +126,26 @@ def test_a_target_of_unknown_tier_is_not_left_for_its_rank() -> None:
     assert step is not None
     assert step.raised == "thinking"
     assert step_up(ranked, "nobody/knows", "low") is None
+
+
+def test_a_task_can_be_followed_call_by_call() -> None:
+    outcomes = [_missed(), _done("bash"), _missed(), _done("read", "failed", is_error=True, arguments="a")]
+    streaks = NO_STREAKS
+    for one in outcomes:
+        streaks = follow(streaks, [one])
+    assert streaks == follow(NO_STREAKS, outcomes)
+    assert streaks.mistakes == {"edit": ("text-not-found", "text-not-found")}
+
+
+def test_nothing_that_a_call_said_is_kept() -> None:
+    secret = "the-secret"
+    streaks = follow(NO_STREAKS, [_done("read", secret, is_error=True, arguments=f'{{"path":"{secret}"}}')] * 2)
+    assert streaks.failures == 2
+    assert secret not in repr(streaks)
+    assert follow(NO_STREAKS, [_done("read", "x", is_error=True, arguments="\ud800")]).failures == 1
+
+
+def test_of_a_long_streak_the_newest_mistakes_are_told() -> None:
+    found = _find([_missed() for _ in range(9)])
+    assert found is not None
+    assert len(found.kinds) == 5

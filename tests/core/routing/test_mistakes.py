@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.core.content import Message, Part
-from ullage.core.routing.escalation import find_escalation
+from ullage.core.routing.escalation import NO_STREAKS, find_escalation, follow
 from ullage.core.routing.mistakes import ROWS, ToolOutcome, find_mistake, judge_outcome, read_outcomes, tool_of
 from ullage.sources import read_session
 
@@ -187,7 +187,7 @@ def test_recorded_sessions_show_no_false_mistake(shared_data: Path) -> None:
                     seen.add((turn, one.arguments, one.text))
                     results += 1
                     mistakes += [found] if (found := find_mistake(one)) is not None else []
-            if find_escalation(outcomes) is not None and (path.name, turn) not in escalated:
+            if find_escalation(follow(NO_STREAKS, outcomes)) is not None and (path.name, turn) not in escalated:
                 escalated.append((path.name, turn))
     assert results == 1_686
     assert len(mistakes) == 29

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from msgspec import Struct
+import xxhash
+from msgspec import Struct, field
 
 from .mistakes import MistakeKind, find_mistake, judge_outcome, tool_of
 from .thinking import LEVELS, Level, fit_level
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from .mistakes import ToolOutcome
     from .models import ModelRecord
@@ -23,6 +24,7 @@ MISTAKES = 2
 """So many mistakes of one tool in a row, without a success of it between them."""
 REPEATS = 3
 """So many times the very same failing call in a row (ours)."""
+_TOLD = 5
 
 
 class Escalation(Struct, frozen=True, kw_only=True):
@@ -48,12 +50,54 @@ class Step(Struct, frozen=True, kw_only=True):
     raised: Literal["target", "thinking"]
 
 
-def find_escalation(outcomes: Sequence[ToolOutcome], *, pinned: bool = False, done: bool = False) -> Escalation | None:
-    """Whether the calls of the current task so far, oldest first, ask for more. Never where a target or a tier is `pinned`, and
-    once in a task: `done` says that it has been."""
-    if pinned or done or not outcomes:
+class Streaks(Struct, frozen=True, kw_only=True):
+    """What the calls of a task so far come to, without a word of them.
+
+    `mistakes` are those of each tool since its last success, the newest few. `last` is a hash of the newest call, `failures` how
+    often it has failed in a row.
+    """
+
+    mistakes: dict[str, tuple[MistakeKind, ...]] = field(default_factory=dict)
+    last: str = ""
+    last_tool: str = ""
+    failures: int = 0
+
+
+NO_STREAKS = Streaks()
+
+
+def follow(streaks: Streaks, outcomes: Iterable[ToolOutcome]) -> Streaks:
+    """The streaks after further calls, oldest first.
+
+    What other tools do neither counts nor resets; trouble and unknown failures of the same tool do not either.
+    """
+    mistakes = dict(streaks.mistakes)
+    last, last_tool, failures = streaks.last, streaks.last_tool, streaks.failures
+    for outcome in outcomes:
+        tool, result = tool_of(outcome), judge_outcome(outcome)
+        mistake = find_mistake(outcome) if result == "mistake" else None
+        if mistake is not None:
+            mistakes[tool] = (*mistakes.pop(tool, ()), mistake.kind)[-_TOLD:]
+        elif result == "success":
+            mistakes.pop(tool, None)
+        call = _hash(outcome)
+        failed = result in ("mistake", "failure") and bool(outcome.arguments)
+        failures = (failures + 1 if call == last else 1) if failed else 0
+        last, last_tool = call, tool
+    return Streaks(mistakes=mistakes, last=last, last_tool=last_tool, failures=failures)
+
+
+def find_escalation(streaks: Streaks, *, pinned: bool = False, done: bool = False) -> Escalation | None:
+    """Whether the calls of the current task ask for more. Never where a target or a tier is `pinned`, and once in a task: `done`
+    says that it has been."""
+    if pinned or done:
         return None
-    return _by_mistakes(outcomes) or _by_repeats(outcomes)
+    for tool, kinds in streaks.mistakes.items():
+        if len(kinds) >= MISTAKES:
+            return Escalation(tool=tool, why="mistakes", kinds=kinds)
+    if streaks.failures >= REPEATS:
+        return Escalation(tool=streaks.last_tool, why="repeated-call")
+    return None
 
 
 def step_up(ranked: Sequence[RouteScore], current: str, level: Level) -> Step | None:
@@ -72,28 +116,9 @@ def step_up(ranked: Sequence[RouteScore], current: str, level: Level) -> Step | 
     return None if more is None else Step(target=current, thinking=more, raised="thinking")
 
 
-def _by_mistakes(outcomes: Sequence[ToolOutcome]) -> Escalation | None:
-    """Mistakes of each tool since its last success. What other tools do neither counts nor resets, nor does trouble."""
-    streaks: dict[str, list[MistakeKind]] = {}
-    for outcome in outcomes:
-        tool = tool_of(outcome)
-        mistake = find_mistake(outcome)
-        if mistake is not None:
-            streaks.setdefault(tool, []).append(mistake.kind)
-        elif tool in streaks and judge_outcome(outcome) == "success":
-            del streaks[tool]
-    found = next((tool for tool, kinds in streaks.items() if len(kinds) >= MISTAKES), None)
-    return None if found is None else Escalation(tool=found, why="mistakes", kinds=tuple(streaks[found]))
-
-
-def _by_repeats(outcomes: Sequence[ToolOutcome]) -> Escalation | None:
-    last = outcomes[-REPEATS:]
-    first = last[0]
-    same = all(one.tool == first.tool and one.arguments == first.arguments for one in last)
-    if len(last) < REPEATS or not same or not first.arguments:
-        return None
-    failed = all(judge_outcome(one) in ("mistake", "failure") for one in last)
-    return Escalation(tool=tool_of(first), why="repeated-call") if failed else None
+def _hash(outcome: ToolOutcome) -> str:
+    text = f"{outcome.tool}\n{outcome.arguments}"
+    return xxhash.xxh3_64_hexdigest(text.encode("utf-8", "surrogatepass"))
 
 
 def _next_level(level: Level, model: ModelRecord) -> Level | None:
