@@ -85,7 +85,7 @@ async def running(settings: Settings, data_dir: Path, cache_dir: Path | None = N
         )
         stack.push_async_callback(asyncio.to_thread, store.close)
         catalogs = _open_catalogs(settings, cache_dir) if cache_dir is not None else None
-        targets = _find_targets(settings, catalogs)
+        targets = await asyncio.to_thread(_find_targets, settings, catalogs)  # a keyring may ask its user to unlock it
         engine = Engine(
             store=store,
             settings=settings,

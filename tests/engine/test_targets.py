@@ -134,8 +134,8 @@ def test_a_key_of_one_provider_is_never_sent_to_another() -> None:
         one.model.authenticated for one in there.candidates("openai-chat", client_key=False) if one.model.id == "m"
     )
     told = {one.name: one.problem for one in there.providers}
-    assert told["odd"] == "api.deepseek.com is deepseek, and a key of openai is not sent there."
-    assert told["clear"] == "A key of anthropic is not sent to llm.example in clear text."
+    assert told["odd"].startswith("api.deepseek.com is deepseek, and a key of openai is not sent there.")
+    assert told["clear"].startswith("A key of anthropic is not sent to llm.example in clear text.")
 
 
 def test_a_provider_of_this_machine_gets_no_key_at_all() -> None:

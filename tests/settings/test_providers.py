@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
 
-from ullage.settings.providers import find_providers
+from ullage.settings.providers import Provider, find_providers
 from ullage.settings.well_known import WELL_KNOWN
 from ullage.upstream import provider_of
 
@@ -58,13 +60,52 @@ def test_hosts_of_well_known_providers_have_their_names() -> None:
     [
         ("", "Set providers.corp.key."),
         ("key = 'env:CORP_KEY'", "CORP_KEY is not set."),
-        ("key = 'env:BAD'", "BAD holds characters that no key has."),
+        ("key = 'env:BAD'", "BAD holds characters that no key has. Set BAD to the key alone, without quotes."),
         ("key = 'none'", ""),
     ],
 )
 def test_a_key_that_is_missing_is_told(files: Files, key: str, problem: str) -> None:
     (found,) = find_providers(files.load(CORP + key).settings, {"BAD": "two words"})
     assert (found.credential, found.problem) == (None, problem)
+
+
+class Keyring(ModuleType):
+    """In the place of the library, with one password; a locked one has none."""
+
+    def __init__(self, *, locked: bool = False) -> None:
+        super().__init__("keyring")
+        self.errors = ModuleType("keyring.errors")
+        self.errors.KeyringError = type("KeyringError", (Exception,), {})  # type: ignore[attr-defined]
+        self._locked = locked
+
+    def get_password(self, service: str, user: str) -> str | None:
+        if self._locked:
+            raise self.errors.KeyringError("secret of the system")
+        return "from the keyring".replace(" ", "-") if (service, user) == ("llm", "me/work") else None
+
+
+def asked(
+    files: Files, monkeypatch: pytest.MonkeyPatch, keyring: Keyring | None, place: str = "llm/me/work"
+) -> Provider:
+    monkeypatch.setitem(sys.modules, "keyring", keyring)
+    monkeypatch.setitem(sys.modules, "keyring.errors", keyring.errors if keyring is not None else None)
+    (found,) = find_providers(files.load(f"{CORP}key = 'keyring:{place}'").settings, {})
+    return found
+
+
+def test_a_key_may_be_in_the_keyring(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = asked(files, monkeypatch, Keyring())
+    assert found.credential is not None
+    assert (found.credential.reveal(), repr(found.credential)) == ("from-the-keyring", "keyring:llm/me/work")
+
+
+def test_a_keyring_that_lacks_it_or_cannot_be_read_or_is_not_installed_is_told(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert asked(files, monkeypatch, Keyring(), "llm/you").problem == "The keyring has no password for llm/you."
+    locked = asked(files, monkeypatch, Keyring(locked=True)).problem
+    assert locked == "The keyring cannot be read: KeyringError. Use env:VARIABLE on a machine without one."
+    assert "pip install 'ullage[keyring]'" in asked(files, monkeypatch, None).problem
 
 
 @pytest.mark.parametrize(

@@ -231,5 +231,5 @@ def _checked(provider: Provider) -> Provider:
     try:
         check_destination(owner, provider.root)
     except CallError as error:
-        return replace(provider, credential=None, problem=error.message)
+        return replace(provider, credential=None, problem=f"{error.message} {error.hint}".rstrip())
     return provider

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ullage.core.errors import SettingsError
 
+from .keyrings import read_keyring
 from .load import environment
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ _KEY = re.compile(r"[!-~]+")
 
 
 class Credential:
-    """A provider's key and the variable it came from. It shows itself by the variable's name alone, in tracebacks too."""
+    """A provider's key and the variable it came from, or its place in a keyring. It shows itself by that name alone, in
+    tracebacks too."""
 
     __slots__ = ("_value", "variable")
 
@@ -41,7 +43,7 @@ class Credential:
         return self._value
 
     def __repr__(self) -> str:
-        return f"${self.variable}"
+        return self.variable if ":" in self.variable else f"${self.variable}"
 
 
 def provider_name(text: str) -> str:
@@ -61,27 +63,31 @@ def find_credential(provider: str, environ: Mapping[str, str] | None = None) -> 
 
 
 def read_key(place: str, environ: Mapping[str, str]) -> Credential | None:
-    """The key at a place that a setting names, `env:VARIABLE`; `None` if there is none.
+    """The key at a place that a setting names, `env:VARIABLE` or `keyring:SERVICE/USER`; `None` if there is none.
 
-    Raises `SettingsError` for a value that no key can have, and for a keyring, which cannot be read.
+    Raises `SettingsError` for a value that no key can have, and for a keyring that cannot be read.
     """
     kind, _, name = place.partition(":")
-    if kind != "env":
-        raise SettingsError(f"{place}: keyrings cannot be read.", hint="Use env:VARIABLE.", code="no_keyring")
-    return read_variable(name, environ)
+    if kind == "env":
+        return read_variable(name, environ)
+    service, _, user = name.partition("/")
+    return _checked(place, read_keyring(service, user) or "")
 
 
 def read_variable(variable: str, environ: Mapping[str, str]) -> Credential | None:
     """The key in a variable; `None` if it is not set. Raises `SettingsError` for a value that no key can have."""
-    value = environ.get(variable, "").strip()
+    return _checked(variable, environ.get(variable, ""))
+
+
+def _checked(place: str, found: str) -> Credential | None:
+    value = found.strip()
     if not value:
         return None
     if not _KEY.fullmatch(value):
         raise SettingsError(
-            f"{variable} holds characters that no key has.",
-            hint=f"Set {variable} to the key alone, without quotes.",
+            f"{place} holds characters that no key has.", hint=f"Set {place} to the key alone, without quotes."
         )
-    return Credential(variable, value)
+    return Credential(place, value)
 
 
 def need_credential(provider: str, environ: Mapping[str, str] | None = None) -> Credential:

@@ -66,11 +66,13 @@ def _with_key(provider: Provider, key: str, environ: Mapping[str, str]) -> Provi
     try:
         found = find_credential(provider.name, environ) if not key else read_key(key, environ)
     except SettingsError as error:
-        return replace(provider, problem=error.message)
+        return replace(provider, problem=f"{error.message} {error.hint}".rstrip())
     if found is not None:
         return replace(provider, credential=found)
     if key:
-        return replace(provider, problem=f"{key.partition(':')[2]} is not set.")
+        kind, _, place = key.partition(":")
+        missing = f"{place} is not set." if kind == "env" else f"The keyring has no password for {place}."
+        return replace(provider, problem=missing)
     variables = KEY_VARIABLES.get(provider.name)
     wanted = " or ".join(variables) if variables else f"providers.{provider.name}.key"
     return replace(provider, problem=f"Set {wanted}.")
