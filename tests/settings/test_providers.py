@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ullage.core.privacy.policy import PrivacySettings
 from ullage.settings.providers import Provider, find_providers
 from ullage.settings.well_known import WELL_KNOWN
 from ullage.upstream import provider_of
@@ -115,6 +116,10 @@ def test_a_keyring_that_lacks_it_or_cannot_be_read_or_is_not_installed_is_told(
             "[providers.x]\nurl = 'ftp://x'\ndialects = ['gemini']",
             "2: providers.x.url: 'ftp://x' is not an http or https address.",
         ),
+        (
+            "[providers.Ollama]\nurl = 'https://ollama.example'\ndialects = ['openai-chat']",
+            "2: providers.Ollama.url: Ollama is a name for this machine alone, which may be sent everything.",
+        ),
         ("[providers.x]\ndialects = ['gemini']", "2: providers.x: it has no url."),
         ("[providers.opnai]\nkey = 'none'", "2: providers.opnai: it has no url; did you mean 'openai'?"),
         ("[providers.x]\nurl = 'https://x.example'", "2: providers.x: it has no dialects."),
@@ -147,3 +152,8 @@ def test_a_key_in_the_place_of_its_place_is_never_repeated(files: Files) -> None
 def test_an_address_with_a_password_is_refused_and_not_repeated(files: Files) -> None:
     (told,) = files.problems("[providers.x]\nurl = 'https://me:hunter2@x.example'\ndialects = ['gemini']")
     assert "hunter2" not in told
+
+
+def test_names_of_servers_of_this_machine_are_those_that_privacy_trusts() -> None:
+    here = {name for name, known in WELL_KNOWN.items() if known.root.startswith("http:")}
+    assert here - {"vllm"} == set(PrivacySettings().local_providers) - {"faux"}

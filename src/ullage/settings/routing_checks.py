@@ -6,10 +6,13 @@ Routing specification, sections 14 and 31; design, sections 10 and 11.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import msgspec
 
 from ullage.core.errors import SettingsError
+from ullage.core.privacy.hosts import is_loopback
+from ullage.core.privacy.policy import PrivacySettings
 from ullage.core.routing.fields import FieldError, tell_meant
 from ullage.core.routing.identity import VIRTUAL_TARGETS, matches, split_target
 from ullage.core.routing.rules import KIND_NAMES, When
@@ -49,6 +52,9 @@ USERS_ALONE = frozenset({PROVIDERS, ALIASES, TARGETS, QUOTA_PROVIDERS})
 
 WHOLE = frozenset({ROUTE_RULES, SCENARIOS, POOLS, PROVIDERS})
 """Tables whose members are good as a whole or not at all: with one value less they would mean something else."""
+
+_OF_THIS_MACHINE = frozenset({*PrivacySettings().local_providers, "vllm"})
+"""Names that privacy trusts unless it is told otherwise, and those of servers that run here. Elsewhere they would be a trap."""
 
 _NARROWS = frozenset({"routing.models", "routing.constraints.provider_allow", "routing.constraints.model_include"})
 _UNITES = frozenset(
@@ -144,9 +150,11 @@ def _scenario_name(name: str) -> str | None:
 def _check_provider(name: str, provider: ProviderSettings) -> None:
     if provider.url:
         try:
-            provider_root(provider.url)
+            root = provider_root(provider.url)
         except SettingsError as error:
             raise FieldError("url", error.message.rstrip(".")) from error
+        if name.lower() in _OF_THIS_MACHINE and not is_loopback(urlsplit(root).hostname or ""):
+            raise FieldError("url", f"{name} is a name for this machine alone, which may be sent everything")
     elif name not in WELL_KNOWN:
         raise FieldError("", f"it has no url{tell_meant(name, WELL_KNOWN)}")
     if not provider.dialects and name not in WELL_KNOWN:

@@ -24,8 +24,8 @@ WELL_KNOWN: dict[str, KnownProvider] = {
     "groq": KnownProvider(root="https://api.groq.com/openai", dialects=("openai-chat",)),
     "xai": KnownProvider(root="https://api.x.ai", dialects=("openai-chat", "openai-responses")),
     "ollama": KnownProvider(root="http://127.0.0.1:11434", dialects=("openai-chat",)),
-    "llama.cpp": KnownProvider(root="http://127.0.0.1:8080", dialects=("openai-chat",)),
+    "llama-cpp": KnownProvider(root="http://127.0.0.1:8080", dialects=("openai-chat",)),
     "vllm": KnownProvider(root="http://127.0.0.1:8000", dialects=("openai-chat",)),
-    "lm-studio": KnownProvider(root="http://127.0.0.1:1234", dialects=("openai-chat",)),
+    "lmstudio": KnownProvider(root="http://127.0.0.1:1234", dialects=("openai-chat",)),
 }
 """Those of this machine count where the settings name them."""
