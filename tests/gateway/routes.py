@@ -18,7 +18,7 @@ from ullage.testing import BuiltRequest, FakeProvider
 from ullage.testing.gateway import run_gateway
 
 # Prices in USD per million tokens: a light, a strong and a frontier model.
-LIGHT, STRONG, FRONTIER = "fake/claude-haiku-4-5", "fake/claude-sonnet-4-5", "fake/claude-opus-4-7"
+LIGHT, STRONG, FRONTIER = "anthropic/claude-haiku-4-5", "anthropic/claude-sonnet-4-5", "anthropic/claude-opus-5"
 PRICES = {LIGHT: 1.0, STRONG: 3.0, FRONTIER: 5.0}
 
 
@@ -34,13 +34,14 @@ def routed(url: str, *, overrides: Mapping[str, Any] | None = None, **sections: 
             "output_price": 5 * price,
             "cache_read_price": price / 10,
             "cache_write_price": 1.25 * price,
+            **(overrides or {}).get(target, {}),
         }
         for target, price in PRICES.items()
     }
     return {
-        "models": {"refresh": False, "overrides": {**known, **(overrides or {})}},
+        "models": {"refresh": False, "overrides": known},
         "providers": {
-            "fake": {
+            "anthropic": {
                 "url": url,
                 "dialects": list(DIALECTS),
                 "key": "none",
@@ -52,11 +53,12 @@ def routed(url: str, *, overrides: Mapping[str, Any] | None = None, **sections: 
 
 
 @contextlib.asynccontextmanager
-async def run_routed(fake: FakeProvider, tmp_path: Path, **sections: Any) -> AsyncIterator[Daemon]:
+async def run_routed(
+    fake: FakeProvider, tmp_path: Path, *, store: str = "memory", **sections: Any
+) -> AsyncIterator[Daemon]:
     """A gateway in front of a provider that is not the clients' own."""
-    async with run_gateway(
-        dict.fromkeys(DIALECTS, "http://127.0.0.1:1"), tmp_path, **routed(fake.url, **sections)
-    ) as it:
+    nowhere = dict.fromkeys(DIALECTS, "http://127.0.0.1:1")
+    async with run_gateway(nowhere, tmp_path, store=store, **routed(fake.url, **sections)) as it:
         yield it
 
 

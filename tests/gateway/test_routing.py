@@ -29,12 +29,12 @@ async def test_a_virtual_model_becomes_a_real_one(
     assert came.status == 200
     target = came.headers["x-ullage-target"]
     assert target in (LIGHT, STRONG, FRONTIER)
-    assert f"fake/{sent_model(fake)}" == target == came.route["target"]
+    assert f"anthropic/{sent_model(fake)}" == target == came.route["target"]
     assert came.headers["x-ullage-attempts"] == "1"
     assert came.headers["x-ullage-session"] == "s" == came.call.session
     assert came.headers["x-ullage-route"]
     assert f"target={target}" in came.headers["x-ullage-why"]
-    assert (came.call.provider, came.call.model) == ("fake", sent_model(fake))
+    assert (came.call.provider, came.call.model) == ("anthropic", sent_model(fake))
     assert came.route["reason"] == "user" and not came.route["kept"]
     assert {one["target"] for one in came.route["ranked"]} == {LIGHT, STRONG, FRONTIER}
     assert "payment" not in json.dumps(came.route)
@@ -45,7 +45,7 @@ async def test_all_else_of_the_request_stays_byte_for_byte(
     tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:
     body = b'{ "model" : "auto",  "messages":[{"role":"user", "content":"Hello \\u00e9."} ],"temperature":0.20,"n":1}'
-    async with run_routed(fake, tmp_path, routing={"models": ["fake/claude-haiku-4-5"]}) as gateway:
+    async with run_routed(fake, tmp_path, routing={"models": [LIGHT]}) as gateway:
         request = make_request("openai-chat")
         await ask(gateway, client, type(request)(dialect="openai-chat", path=request.path, headers={}, body=body))
     assert fake.requests[0].body.startswith(body.replace(b'"auto"', b'"claude-haiku-4-5"')[:-1])
@@ -68,7 +68,7 @@ async def test_the_targets_own_key_goes_along(
 ) -> None:
     monkeypatch.setenv("FAKE_KEY", "target-key")
     sections = routed(fake.url)
-    sections["providers"]["fake"]["key"] = "env:FAKE_KEY"
+    sections["providers"]["anthropic"]["key"] = "env:FAKE_KEY"
     async with run_gateway(dict.fromkeys(DIALECTS, "http://127.0.0.1:1"), tmp_path / "b", **sections) as gateway:
         await ask(gateway, client, make_request("anthropic", model="auto"))
     assert dict(fake.requests[0].headers).get(b"x-api-key") == b"target-key"

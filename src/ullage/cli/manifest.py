@@ -14,6 +14,7 @@ from .awareness_text import awareness_facts, cache_text, sample_text, usage_text
 from .output import print_json
 from .plan_text import plan_line
 from .records import ago, complete_id, data_dir_option, json_option, open_records, print_lines, table, tokens
+from .routed_text import route_line
 
 if TYPE_CHECKING:
     from ullage.stores import CallRecord, Reader
@@ -70,6 +71,7 @@ def describe(call: CallRecord) -> list[str]:
             (call.path, call.dialect, call.kind, "streamed" if call.streamed else "whole", size(call.request_bytes))
         ),
         "answer": " · ".join(answer_facts(call)),
+        "route": route_line(call.route),
         "plan": plan_line(call.plan or {}),
         "estimate": estimate_of(call),
         "expected": expectation_of(call.expected or {}),

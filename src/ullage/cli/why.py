@@ -14,6 +14,7 @@ from .manifest import find_record
 from .output import print_json
 from .plan_text import tell_plan, tell_privacy
 from .records import ago, data_dir_option, json_option, open_records, print_lines, tokens
+from .routed_text import tell_routed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,9 @@ def command(call_id: str | None, as_json: bool, data_dir: str | None) -> None:
     call = find_record(open_records(data_dir), call_id)
     lines = list(explain(call))
     if as_json:
-        print_json({"call": call.id, "session": call.session, "plan": call.plan, "sentences": lines})
+        print_json(
+            {"call": call.id, "session": call.session, "route": call.route, "plan": call.plan, "sentences": lines}
+        )
     else:
         print_lines(map(safe, lines))
 
@@ -42,11 +45,13 @@ def explain(call: CallRecord) -> Iterator[str]:
     """Sentences, one a line; what is not known is left out."""
     yield _heading(call)
     awareness = call.awareness
+    if call.route is not None:
+        yield from tell_routed(call.route)
     if is_planned(call):
         assert call.plan is not None, "it has a status"
         estimator = awareness["calibration"]["estimator"] if awareness is not None else call.estimator or "?"
         yield from tell_plan(call.plan, estimator)
-    else:
+    elif call.route is None:
         yield "It was observed: the client's own request went out as it came."
     if call.plan is not None and "privacy" in call.plan:
         yield from tell_privacy(call.plan["privacy"])

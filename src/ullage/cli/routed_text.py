@@ -1,0 +1,85 @@
+"""What is recorded of a call's route, for people: why it went where it did, who else was looked at, what a switch would cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_OTHERS = 3
+_REASONS = {
+    "user": "for a new task",
+    "continuation": "as a further step of its task",
+    "retry": "as a repeated request",
+    "helper": "as an errand of the client",
+}
+
+
+def route_line(route: Mapping[str, Any] | None) -> str:
+    """One line of a manifest; empty for a call that named its model itself."""
+    if route is None:
+        return ""
+    if route.get("target") is None:
+        return f"none: {route['stop']['message']}" if route.get("stop") else "none"
+    facts = [route["target"], *_facts(route)]
+    kept = "kept, " if route.get("kept") else ""
+    return f"{' · '.join(facts)}  ({kept}{route.get('reason', 'user')})"
+
+
+def tell_routed(route: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences, one a line."""
+    if route.get("target") is None:
+        stop = route.get("stop") or {}
+        yield f"It was not sent: {stop.get('message', 'no model could take it')} ({stop.get('code', '?')})."
+        yield from _tell_excluded(route)
+        return
+    how = "It stayed at" if route.get("kept") else "It was routed to"
+    because = _REASONS.get(route.get("reason", ""), "")
+    yield f"{how} {route['target']} {because}: {', '.join(_facts(route))}.".replace(" :", ":")
+    if route.get("reasons"):
+        yield f"What spoke for it: {', '.join(route['reasons'])}."
+    for note in (*route.get("notes", ()), *route.get("warnings", ())):
+        yield f"Note: {note}."
+    yield from _tell_switch(route.get("switch"))
+    yield from _tell_others(route)
+    yield from _tell_excluded(route)
+
+
+def _facts(route: Mapping[str, Any]) -> list[str]:
+    facts = [f"policy {route['policy']}"] if route.get("policy") else []
+    if route.get("thinking_told"):
+        facts.append(f"thinking {route['thinking_told']}")
+    task = route.get("task") or {}
+    if task.get("kinds"):
+        facts.append("/".join(task["kinds"]))
+    if task.get("complexity") is not None:
+        facts.append(f"complexity {task['complexity']:.2f}")
+    if route.get("confidence") is not None:
+        facts.append(f"{route['confidence']:.0%} sure")
+    return facts
+
+
+def _tell_switch(switch: Mapping[str, Any] | None) -> Iterator[str]:
+    if switch is not None:
+        yield (
+            f"Staying at {switch['current']} was taken to cost {_usd(switch['stay_usd'])} for the rest of the task, leaving for"
+            f" {switch['other']} {_usd(switch['switch_usd'])}, of which {_usd(switch.get('cache_loss_usd'))} fill its cache."
+        )
+
+
+def _tell_others(route: Mapping[str, Any]) -> Iterator[str]:
+    others = [one for one in route.get("ranked", ()) if one["target"] != route["target"]]
+    if others:
+        told = [f"{one['target']} ({one['score']:.3f}, {_usd(one['cost']['usd'])})" for one in others[:_OTHERS]]
+        more = f" and {len(others) - _OTHERS} more" if len(others) > _OTHERS else ""
+        yield f"Next would have been {', '.join(told)}{more}."
+
+
+def _tell_excluded(route: Mapping[str, Any]) -> Iterator[str]:
+    for one in route.get("excluded", ()):
+        yield f"{one['target']} was out: {one['reason']} ({one['code']})."
+
+
+def _usd(amount: float | None) -> str:
+    return "an unknown price" if amount is None else f"${amount:.4f}"

@@ -1,0 +1,53 @@
+"""What is recorded of a route, for people."""
+
+from __future__ import annotations
+
+from msgspec import to_builtins
+
+from ullage.cli.routed_text import route_line, tell_routed
+from ullage.core.profiles import Prices
+from ullage.core.routing.models import ModelRecord
+from ullage.core.routing.report import report_route
+from ullage.core.routing.route import RouteSession, resolve_route
+
+MODELS = [
+    ModelRecord(
+        provider="anthropic",
+        id=name,
+        context_window=window,
+        max_output_tokens=64_000,
+        prices=Prices(input=price, output=5 * price, cache_read=price / 10, cache_write=price),
+    )
+    for name, price, window in (("claude-haiku-4-5", 1.0, 200_000), ("claude-opus-5", 5.0, 200_000), ("tiny", 1.0, 9))
+]
+SESSION = RouteSession(
+    first_turn=False, current="anthropic/claude-haiku-4-5", warm={"anthropic/claude-haiku-4-5": 9_000}
+)
+
+
+def test_a_route_is_told_with_what_a_switch_would_have_cost() -> None:
+    route = to_builtins(report_route(resolve_route(MODELS, "Rename x.", context_tokens=9_000, session=SESSION)))
+    record = {**route, "reason": "user", "kept": False, "notes": ["cache cold (idle 7m)"], "thinking_told": "low"}
+    lines = list(tell_routed(record))
+    assert lines[0].startswith(
+        "It was routed to anthropic/claude-haiku-4-5 for a new task: policy balanced, thinking low, "
+    )
+    assert "Note: cache cold (idle 7m)." in lines
+    assert any(line.startswith("Staying at anthropic/claude-haiku-4-5 was taken to cost $0.") for line in lines)
+    assert any(line.startswith("Next would have been anthropic/claude-opus-5 (") for line in lines)
+    assert "anthropic/tiny was out: its context window is 9 tokens, 13,576 are needed (window-too-small)." in lines
+    assert route_line(record).startswith("anthropic/claude-haiku-4-5 · policy balanced · thinking low · ")
+    assert route_line(record).endswith("  (user)")
+
+
+def test_a_kept_target_is_told() -> None:
+    record = {"target": "p/m", "reason": "continuation", "kept": True, "policy": "cost", "task": {"kinds": ["debug"]}}
+    assert list(tell_routed(record)) == ["It stayed at p/m as a further step of its task: policy cost, debug."]
+    assert route_line(record) == "p/m · policy cost · debug  (kept, continuation)"
+
+
+def test_a_stop_is_told() -> None:
+    record = to_builtins(report_route(resolve_route((), "Rename x.")))
+    assert list(tell_routed(record)) == ["It was not sent: there are no models (scope-empty)."]
+    assert route_line(record) == "none: there are no models"
+    assert route_line(None) == ""
