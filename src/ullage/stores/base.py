@@ -251,8 +251,10 @@ class Reader(Protocol):
         """The calls that were routed, the newest first: those with a task. What is given filters."""
         ...
 
-    def attempts(self, *, since_ms: int = 0, limit: int = ATTEMPTS_READ) -> list[AttemptRecord]:
-        """What is to be learned from calls made since then, routed or not, the newest first."""
+    def attempts(
+        self, session_id: str | None = None, *, since_ms: int = 0, limit: int = ATTEMPTS_READ
+    ) -> list[AttemptRecord]:
+        """What is to be learned from calls made since then, routed or not, the newest first. A session filters."""
         ...
 
     def feedback(self) -> list[FeedbackRecord]:

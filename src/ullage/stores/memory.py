@@ -194,10 +194,12 @@ class MemoryStore:
         found = (record for record in shelf.newest((session_id, None, task), len(shelf)) if task_of(record.route))
         return list(islice(found, max(limit, 0)))
 
-    def attempts(self, *, since_ms: int = 0, limit: int = ATTEMPTS_READ) -> list[AttemptRecord]:
+    def attempts(
+        self, session_id: str | None = None, *, since_ms: int = 0, limit: int = ATTEMPTS_READ
+    ) -> list[AttemptRecord]:
         shelf = _Shelf(AttemptRecord, len(self._calls))
         shelf.take(self._open(self._calls))
-        return [record for record in shelf.newest((None, None, None), limit) if record.created_ms >= since_ms]
+        return [record for record in shelf.newest((session_id, None, None), limit) if record.created_ms >= since_ms]
 
     def feedback(self) -> list[FeedbackRecord]:
         return self._all(self._feedback, FeedbackRecord)

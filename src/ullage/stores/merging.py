@@ -136,10 +136,12 @@ class ProjectReader:
             _id_of,
         )
 
-    def attempts(self, *, since_ms: int = 0, limit: int = ATTEMPTS_READ) -> list[AttemptRecord]:
-        files = (file for file in self._files() if file.latest_ms >= since_ms)
+    def attempts(
+        self, session_id: str | None = None, *, since_ms: int = 0, limit: int = ATTEMPTS_READ
+    ) -> list[AttemptRecord]:
+        files = (file for file in self._homes(session_id) if file.latest_ms >= since_ms)
         return self._newest(
-            lambda reader: reader.attempts(since_ms=since_ms, limit=limit),
+            lambda reader: reader.attempts(session_id, since_ms=since_ms, limit=limit),
             files,
             limit,
             lambda record: record.created_ms,

@@ -11,20 +11,19 @@ from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import msgspec
-
 from ullage.core.calibration import round_ratio
 from ullage.core.errors import CallError
 from ullage.core.profiles.cache_rules import find_cache_rule
-from ullage.core.profiles.facts import Prices
 from ullage.core.profiles.pricing import fill_prices, prices_at
 
 from .report import iso_time, target_of
+from .route_records import read_prices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ullage.core.profiles.cache_rules import CacheRule
+    from ullage.core.profiles.facts import Prices
 
     from .base import CallRecord, Reader
 
@@ -201,11 +200,7 @@ def cost_nano_usd(usage: dict[str, Any], prices: Prices | None, rule: CacheRule)
 
 def _prices(call: CallRecord) -> Prices | None:
     """The prices that were known of the target when the call was made."""
-    profile = (call.awareness or {}).get("profile") or {}
-    try:
-        return msgspec.convert(profile.get("prices"), Prices | None)
-    except msgspec.ValidationError:
-        return None
+    return read_prices(((call.awareness or {}).get("profile") or {}).get("prices"))
 
 
 def _calls(store: Reader, since_ms: int) -> Iterator[tuple[str, CallRecord]]:

@@ -112,7 +112,10 @@ SELECT_DECISIONS = {
     ),
     (True, True): "SELECT record FROM calls WHERE session = ? AND task = ? ORDER BY created_ms DESC, seq DESC LIMIT ?",
 }
-_ATTEMPTS = "SELECT record FROM calls WHERE created_ms >= ? ORDER BY created_ms DESC, seq DESC LIMIT ?"
+_ATTEMPTS = {
+    False: "SELECT record FROM calls WHERE created_ms >= ? ORDER BY created_ms DESC, seq DESC LIMIT ?",
+    True: "SELECT record FROM calls WHERE session = ? AND created_ms >= ? ORDER BY created_ms DESC, seq DESC LIMIT ?",
+}
 _JUDGEMENTS = "SELECT record FROM routing WHERE kind = ? ORDER BY seq"
 _ROUTE_OVERRIDES = "SELECT record FROM routing WHERE kind = ? AND (id BETWEEN ? AND ? OR id BETWEEN ? AND ?)"
 _MUTATION_VERSION = "SELECT max(seq) FROM mutations"
@@ -199,8 +202,11 @@ class SqliteReader:
         wanted = [mark for mark in (session_id, task) if mark is not None]
         return self._records(CallRecord, SELECT_DECISIONS[session_id is not None, task is not None], *wanted, limit)
 
-    def attempts(self, *, since_ms: int = 0, limit: int = ATTEMPTS_READ) -> list[AttemptRecord]:
-        return self._records(AttemptRecord, _ATTEMPTS, since_ms, limit)
+    def attempts(
+        self, session_id: str | None = None, *, since_ms: int = 0, limit: int = ATTEMPTS_READ
+    ) -> list[AttemptRecord]:
+        wanted = [] if session_id is None else [session_id]
+        return self._records(AttemptRecord, _ATTEMPTS[session_id is not None], *wanted, since_ms, limit)
 
     def feedback(self) -> list[FeedbackRecord]:
         return self._records(FeedbackRecord, _JUDGEMENTS, FEEDBACK)

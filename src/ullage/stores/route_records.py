@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 from msgspec import Struct
+
+from ullage.core.profiles.facts import Prices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -93,7 +96,20 @@ class AttemptRoute(Struct, frozen=True, kw_only=True):
     target: str | None = None
     policy: str | None = None
     reason: str | None = None
+    escalated: bool = False
     task: AttemptTask = AttemptTask()
+
+
+class AttemptProfile(Struct, frozen=True, kw_only=True):
+    """What is kept of the profile of a call's target."""
+
+    prices: dict[str, Any] | None = None
+
+
+class AttemptAwareness(Struct, frozen=True, kw_only=True):
+    """What is kept of what limits were drawn from."""
+
+    profile: AttemptProfile | None = None
 
 
 class AttemptRecord(Struct, frozen=True, kw_only=True):
@@ -110,8 +126,10 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
     streamed: bool = False
     first_byte_ms: float | None = None
     duration_ms: float | None = None
+    tool_calls: tuple[str, ...] = ()
     estimated_input_tokens: int | None = None
     usage: dict[str, Any] | None = None
+    awareness: AttemptAwareness | None = None
     route: AttemptRoute | None = None
 
     @property
@@ -126,6 +144,12 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
         """The kinds of its task; none for a call that was not routed."""
         return self.route.task.kinds if self.route is not None else ()
 
+    @property
+    def prices(self) -> Prices | None:
+        """The prices that were known of the target when the call was made."""
+        profile = self.awareness.profile if self.awareness is not None else None
+        return read_prices(profile.prices if profile is not None else None)
+
 
 def override_id(session: str, key: str) -> str:
     """The id under which a session's setting of a key is kept: all of one session begin alike, and no others do."""
@@ -136,6 +160,14 @@ def effective(overrides: Iterable[RouteOverride]) -> dict[str, Any]:
     """What holds, by key: a session's own before what was set for all. What holds no more is left out."""
     values = {one.key: one.value for one in sorted(overrides, key=lambda one: one.session != "")}
     return {key: value for key, value in values.items() if value is not None}
+
+
+def read_prices(plain: Any) -> Prices | None:
+    """Prices as a record has them; `None` for what another version kept otherwise."""
+    try:
+        return msgspec.convert(plain, Prices | None)
+    except msgspec.ValidationError:
+        return None
 
 
 def task_of(route: dict[str, Any] | None) -> str | None:

@@ -194,8 +194,10 @@ class SqliteStore:
     def decisions(self, session_id: str | None = None, *, task: str | None = None, limit: int = 50) -> list[CallRecord]:
         return self._reader.decisions(session_id, task=task, limit=limit)
 
-    def attempts(self, *, since_ms: int = 0, limit: int = ATTEMPTS_READ) -> list[AttemptRecord]:
-        return self._reader.attempts(since_ms=since_ms, limit=limit)
+    def attempts(
+        self, session_id: str | None = None, *, since_ms: int = 0, limit: int = ATTEMPTS_READ
+    ) -> list[AttemptRecord]:
+        return self._reader.attempts(session_id, since_ms=since_ms, limit=limit)
 
     def feedback(self) -> list[FeedbackRecord]:
         return self._reader.feedback()

@@ -1,0 +1,204 @@
+"""What became of routed tasks, by their calls: where they went, how long they took, what they cost (routing specification, 27).
+
+A task is one turn of the user with all calls of its tool loop. What its client did meanwhile, a summary or a title, counts as its
+cost too. That all calls were delivered says nothing of how the task went: that only its user knows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+from ullage.core.profiles.cache_rules import find_cache_rule
+from ullage.core.profiles.pricing import prices_at
+
+from .metrics import cost_nano_usd
+from .report import iso_time
+from .route_records import AttemptRecord, Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from .base import Reader
+    from .route_records import OutcomeRecord
+
+Delivery = Literal["unknown", "failure", "cancelled"]
+"""What the provider made of it: `unknown` where all was delivered, for that does not say how the task went."""
+
+_HELPER = "helper"
+_UNPAID = frozenset({"count_tokens"})
+_FAILURES = frozenset({"error", "cut"})
+_INPUTS = ("input_fresh", "cache_read", "cache_write")
+_NANO = 1_000_000_000
+_MILLION = 1_000_000
+_ERROR = 400
+_ALL = 10_000
+
+
+class TaskSummary(Struct, frozen=True, kw_only=True):
+    """One task. Times are milliseconds, `started_ms` since the epoch; tokens are of all its calls, `input_tokens` whole prompts.
+
+    `targets` has how many calls each got, in the order in which it came to them; `last_target` ended it, and `switches` is how
+    often the target changed. `cost_usd` is `known` where the usage and the price of every call are, else `estimated`, and `None`
+    where no price is known. `settled`: the last call asked for no further tool. `assessment` is what the user said of it last.
+    """
+
+    task_id: str
+    session: str
+    started_ms: int
+    duration_ms: float
+    settled: bool
+    targets: dict[str, int]
+    last_target: str
+    calls: int
+    kinds: tuple[str, ...]
+    complexity: float | None
+    policy: str | None
+    cost_usd: float | None
+    cost_kind: Literal["known", "estimated"]
+    delivery_outcome: Delivery
+    assessment: Judgement | None
+    escalated: bool
+    switches: int
+    cache_read_tokens: int
+    input_tokens: int
+    output_tokens: int
+
+
+def summarize_task(
+    calls: Iterable[AttemptRecord], helpers: Iterable[AttemptRecord] = (), assessment: Judgement | None = None
+) -> TaskSummary:
+    """The summary of at least one call of one task; `helpers` are what its client asked for meanwhile."""
+    ordered = sorted(calls, key=lambda call: (call.created_ms, call.id))
+    first, last = ordered[0], ordered[-1]
+    visited = [call.target for call in ordered]
+    paid = [*ordered, *helpers]
+    costs = [_cost(call) for call in paid]
+    known = [usd for usd, _ in costs if usd is not None]
+    route = next((call.route for call in reversed(ordered) if call.kinds), last.route)
+    return TaskSummary(
+        task_id=task_id_of(first) or "",
+        session=first.session,
+        started_ms=first.created_ms,
+        duration_ms=_end_ms(ordered) - first.created_ms,
+        settled=last.outcome not in ("ok", "unparsed") or not last.tool_calls,
+        targets={target: visited.count(target) for target in dict.fromkeys(visited)},
+        last_target=visited[-1],
+        calls=len(ordered),
+        kinds=route.task.kinds if route is not None else (),
+        complexity=route.task.complexity if route is not None else None,
+        policy=route.policy if route is not None else None,
+        cost_usd=sum(known) if known else None,
+        cost_kind="known" if all(is_known for _, is_known in costs) else "estimated",
+        delivery_outcome=_delivery(last),
+        assessment=assessment,
+        escalated=any(call.route is not None and call.route.escalated for call in ordered),
+        switches=sum(before != after for before, after in pairwise(visited)),
+        cache_read_tokens=_tokens(paid, "cache_read"),
+        input_tokens=sum(_tokens(paid, part) for part in _INPUTS),
+        output_tokens=_tokens(paid, "output"),
+    )
+
+
+def list_tasks(reader: Reader, session_id: str | None = None, *, limit: int = 20) -> list[TaskSummary]:
+    """The newest tasks, the newest first, as far as their calls are still kept. Raises `StoreError`."""
+    tasks: defaultdict[str, list[AttemptRecord]] = defaultdict(list)
+    helpers: defaultdict[str, list[AttemptRecord]] = defaultdict(list)
+    for call in reader.attempts(session_id):
+        task = task_id_of(call)
+        if task is not None:
+            tasks[task].append(call)
+        elif call.kind not in _UNPAID:
+            helpers[call.session].append(call)
+    judged = judgements(reader.outcomes())
+    return [
+        summarize_task(calls, _during(calls, helpers[calls[0].session]), judged.get(task))
+        for task, calls in list(tasks.items())[: max(limit, 0)]
+    ]
+
+
+def find_task(reader: Reader, task_id: str) -> TaskSummary | None:
+    """The summary of a task whose calls are still kept. Raises `StoreError`."""
+    known = reader.decisions(task=task_id, limit=1)
+    found = list_tasks(reader, known[0].session, limit=_ALL) if known else []
+    return next((task for task in found if task.task_id == task_id), None)
+
+
+def latest_task(reader: Reader, session_id: str | None = None) -> TaskSummary | None:
+    """The newest task that is over, of one session or of all; `None` before there was any. Raises `StoreError`."""
+    return next((task for task in list_tasks(reader, session_id, limit=_ALL) if task.settled), None)
+
+
+def task_id_of(call: AttemptRecord) -> str | None:
+    """The task that a call belongs to; none for what a client asks for beside its user's tasks."""
+    route = call.route
+    return route.task_id if route is not None and route.reason != _HELPER else None
+
+
+def judgements(outcomes: Iterable[OutcomeRecord]) -> dict[str, Judgement]:
+    """What users said last of each task; `unknown` takes back what was said before."""
+    newest = {one.task: one.judgement for one in sorted(outcomes, key=lambda one: (one.created_ms, one.id))}
+    return {task: judgement for task, judgement in newest.items() if judgement != "unknown"}
+
+
+def report_task(task: TaskSummary) -> dict[str, Any]:
+    """A task as programs get it."""
+    return {
+        "task_id": task.task_id,
+        "session": task.session,
+        "started_at": iso_time(task.started_ms),
+        "duration_ms": task.duration_ms,
+        "settled": task.settled,
+        "targets": task.targets,
+        "calls": task.calls,
+        "kinds": list(task.kinds),
+        "complexity": task.complexity,
+        "policy": task.policy,
+        "cost_usd": task.cost_usd,
+        "cost_kind": task.cost_kind,
+        "delivery_outcome": task.delivery_outcome,
+        "assessment": task.assessment,
+        "escalated": task.escalated,
+        "switches": task.switches,
+        "cache_read_tokens": task.cache_read_tokens,
+        "input_tokens": task.input_tokens,
+        "output_tokens": task.output_tokens,
+    }
+
+
+def _during(calls: Sequence[AttemptRecord], helpers: Sequence[AttemptRecord]) -> list[AttemptRecord]:
+    """Those of the helpers that were asked for while a task went on."""
+    begin, end = min(call.created_ms for call in calls), _end_ms(calls)
+    return [call for call in helpers if begin <= call.created_ms <= end]
+
+
+def _end_ms(calls: Iterable[AttemptRecord]) -> float:
+    return max(call.created_ms + (call.duration_ms or 0.0) for call in calls)
+
+
+def _delivery(last: AttemptRecord) -> Delivery:
+    if last.outcome == "left":
+        return "cancelled"
+    return "failure" if last.outcome in _FAILURES else "unknown"
+
+
+def _cost(call: AttemptRecord) -> tuple[float | None, bool]:
+    """What a call cost in USD, as far as a price is known, and whether that is all that can be known of it."""
+    prices = call.prices
+    if call.usage is not None:
+        nano = cost_nano_usd(call.usage, prices, find_cache_rule(call.provider, call.model))
+        return (None, False) if nano is None else (nano / _NANO, True)
+    if call.outcome == "answered" or (call.outcome == "error" and (call.status or 0) >= _ERROR):
+        return 0.0, True  # nothing was sent, or it was refused
+    tokens = call.estimated_input_tokens
+    if prices is None or tokens is None:
+        return None, False
+    price = prices_at(prices, tokens).input
+    return (None if price is None else tokens * price / _MILLION), False
+
+
+def _tokens(calls: Sequence[AttemptRecord], part: str) -> int:
+    return sum((call.usage or {}).get(part) or 0 for call in calls)
