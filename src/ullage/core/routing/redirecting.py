@@ -5,23 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from .route import Route, RouteSession
-
-
-class Shadow(Struct, frozen=True, kw_only=True):
-    """What would have been chosen in the place of the target that was kept.
-
-    The USD are what all calls left were expected to cost at each; `None` where no price is known.
-    """
-
-    kept: str
-    selected: str
-    kept_usd: float | None
-    selected_usd: float | None
 
 
 def redirect(route: Route, target: str, *reasons: str) -> Route:
@@ -38,22 +25,16 @@ def redirect(route: Route, target: str, *reasons: str) -> Route:
     )
 
 
-def shadow(route: Route, session: RouteSession) -> tuple[Route, Shadow | None]:
-    """The route that stays at the session's target, and what it would have been.
+def shadow(route: Route, session: RouteSession) -> tuple[Route, str | None]:
+    """The route that stays at the session's target, and the target that it would have gone to, which may be the same.
 
-    It is left as it is where the session has no target yet, where that may not take the task, and under a pin: what the user
-    names is no choice of ours.
+    It is left as it is, and nothing is told, where the session has no target yet, where that may not take the task, and under a
+    pin: what the user names is no choice of ours.
     """
-    current = session.current
-    scores = {one.target: one for one in route.ranked}
-    if current not in scores or route.target is None or session.pin is not None or route.prefix.pinned:
+    current, selected = session.current, route.target
+    is_ranked = any(one.target == current for one in route.ranked)
+    if current is None or not is_ranked or session.pin is not None or route.prefix.pinned:
         return route, None
-    told = Shadow(
-        kept=current,
-        selected=route.target,
-        kept_usd=scores[current].cost_usd,
-        selected_usd=scores[route.target].cost_usd,
-    )
-    if current == route.target:
-        return route, told
-    return redirect(route, current, f"shadow kept {current}", f"would select {route.target}"), told
+    if current == selected:
+        return route, selected
+    return redirect(route, current, f"shadow kept {current}", f"would select {selected}"), selected
