@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 T ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check fix golden reference accuracy kept-evidence replay-sessions bench bench-report lock shape clients wheel-test clean
+.PHONY: help setup demo test test-fast check fix golden reference accuracy kept-evidence routing-quality replay-sessions bench bench-report lock shape clients wheel-test clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -46,6 +46,9 @@ kept-evidence: $(VENV)/.dev ## measure anew what docs/reference/kept-evidence.md
 
 replay-sessions: $(VENV)/.dev ## send the recorded sessions beside the repository through a gateway, and compare its estimates with usage
 	@$(BIN)/python -m ullage.testing.replay ../shared/data/sessions
+
+routing-quality: $(VENV)/.dev ## measure anew what docs/reference/routing-quality.md says, on the outcomes of models beside the repository
+	@$(BIN)/python scripts/routing_report.py --write
 
 replay: $(VENV)/.dev ## measure anew what docs/explanation/cache-honest-tail.md says, on the recorded sessions beside the repository
 	@$(BIN)/python scripts/replay_report.py --write
