@@ -80,7 +80,7 @@ def test_what_is_known_survives_a_restart() -> None:
     first = _noted(
         _answer(402, headers=LIMITED), _answer(at_ms=NOW_MS + 1, asked_ms=NOW_MS - 1), rules=rules, store=store
     )
-    first.save(NOW_MS + 2)
+    first.save()
     second = Quotas(rules, store)
     second.recall()
     assert second.view("openai", NOW_MS + 2) == first.view("openai", NOW_MS + 2)
@@ -115,7 +115,8 @@ def test_a_provider_with_limits_is_reported_before_its_first_call() -> None:
 def test_nothing_is_said_when_quotas_are_off() -> None:
     quotas = _noted(_answer(402, headers=LIMITED), rules=QuotaRules(enabled=False))
     assert quotas.signals(NOW_MS) == {}
-    assert quotas.report(NOW_MS)[0]["status"] == "unknown"
+    assert not quotas.cools_down("openai", NOW_MS)
+    assert quotas.report(NOW_MS) == []
 
 
 def test_signals_of_targets_get_the_quota_of_their_provider() -> None:

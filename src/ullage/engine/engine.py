@@ -60,6 +60,7 @@ class Engine:
             store=store, settings=settings, new_id=new_id, sources=sources, data_dir=data_dir, targets=targets
         )
         self.virtual_models = self._observer.virtual_models
+        self.quotas = self._observer.quotas
 
     def plans(self, endpoint: Endpoint, headers: Mapping[str, str]) -> bool:
         """Whether such a request is planned before it is sent: our header decides, else the settings."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ullage.core.errors import StoreError
 
 from .departing import Departing
+from .quota import Quotas, make_quota_rules, read_answered
 from .reading import Reader
 from .routing import Routing
 from .worker import Worker
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from ullage.core.content import Answer
     from ullage.settings import Settings
     from ullage.stores import Store
 
@@ -71,7 +73,8 @@ class Observer:
     ) -> None:
         self._store = store
         self._reader = Reader(store=store, settings=settings, new_id=new_id, sources=sources)
-        self._routing = Routing(settings, targets, new_id=new_id)
+        self.quotas = Quotas(make_quota_rules(settings.routing.quota), store)
+        self._routing = Routing(settings, targets, self.quotas, new_id=new_id)
         self.virtual_models = self._routing.names
         self._departing = Departing(
             self._reader, store=store, settings=settings, data_dir=data_dir, routing=self._routing
@@ -127,10 +130,12 @@ class Observer:
     def close(self) -> None:
         """Does what is waiting, then ends the thread."""
         self._worker.close()
+        self.quotas.save()
 
     def _recall(self) -> None:
         records = self._reader.recall_sessions()
         self._departing.recall(records)
+        self.quotas.recall()
         if self.virtual_models.listed:
             with contextlib.suppress(StoreError):  # as above: what was learned is learned anew
                 self._routing.recall(records, self._store.attempts())
@@ -181,4 +186,10 @@ class Observer:
     def _finish(self, exchange: Exchange) -> None:
         observation = self._open.pop(exchange.id, None)
         if observation is not None:
-            self._reader.finish(observation, exchange, self._routing.settle)
+            self._reader.finish(observation, exchange, self._settle)
+
+    def _settle(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
+        answered = read_answered(observation, exchange, answer)
+        if answered is not None:
+            self.quotas.note(answered)
+        self._routing.settle(observation, exchange, answer)

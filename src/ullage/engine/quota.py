@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.core.errors import StoreError
+from ullage.core.profiles.cache_rules import find_cache_rule
 from ullage.core.quota import (
     Observed,
     QuotaLimits,
@@ -24,13 +25,18 @@ from ullage.core.quota import (
 )
 from ullage.core.routing.scoring import NO_SIGNALS, Signals
 from ullage.stores import RouteOverride
+from ullage.stores.metrics import cost_nano_usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from ullage.core.content import Answer
     from ullage.core.quota.view import Status
     from ullage.settings.routing import QuotaSettings
     from ullage.stores import Store
+
+    from .exchange import Exchange
+    from .observation import Observation
 
 KEPT_UNDER = ("ullage:quota", "providers")
 """Session and key of the row that survives a restart. No session of a client has that name."""
@@ -74,7 +80,7 @@ class Quotas:
         self._store = store
         self._lock = threading.Lock()
         self._known: dict[str, _Known] = {}
-        self._saved_ms = 0
+        self._noted_ms = self._saved_ms = 0
 
     def recall(self) -> None:
         """Takes up what was kept. What cannot be read is forgotten: it is made up for by the next answers."""
@@ -94,6 +100,8 @@ class Quotas:
     def note(self, answered: Answered) -> None:
         """Takes in an answer. What its headers say replaces what was known. A refusal holds until its time is over, or until a
         request is answered that was sent after it."""
+        if not self._rules.enabled:
+            return
         observed = _observe(answered)
         refusal = read_refusal(
             answered.provider,
@@ -122,17 +130,18 @@ class Quotas:
             if len(self._known) > _PROVIDERS:
                 del self._known[next(iter(self._known))]
             due = after.retry_at_ms != known.retry_at_ms or answered.at_ms - self._saved_ms >= _SAVE_EVERY_MS
+            self._noted_ms = max(self._noted_ms, answered.at_ms)
         if due:
-            self.save(answered.at_ms)
+            self.save()
 
-    def save(self, now_ms: int) -> None:
+    def save(self) -> None:
         """Keeps what is known, for the next run."""
         with self._lock:
-            self._saved_ms = now_ms
+            at_ms = self._saved_ms = self._noted_ms
             value = msgspec.to_builtins(self._known)
-        if self._store is not None and value:
+        if self._store is not None and at_ms:
             session, key = KEPT_UNDER
-            self._store.put_route_override(RouteOverride(session=session, key=key, value=value, at_ms=now_ms))
+            self._store.put_route_override(RouteOverride(session=session, key=key, value=value, at_ms=at_ms))
 
     def view(self, provider: str, now_ms: int) -> QuotaView:
         """What is known of a provider now."""
@@ -146,6 +155,10 @@ class Quotas:
             observed=known.observed,
             retry_at_ms=known.retry_at_ms,
         )
+
+    def cools_down(self, provider: str, now_ms: int) -> bool:
+        """Whether a provider is to be left alone now."""
+        return self.view(provider, now_ms).status == "cooldown"
 
     def signals(self, now_ms: int) -> dict[str, tuple[Status, float | None]]:
         """Status and UVI of each provider of which anything is known."""
@@ -190,6 +203,31 @@ def make_quota_rules(settings: QuotaSettings) -> QuotaRules:
             for name, one in settings.providers.items()
         },
     )
+
+
+def read_answered(observation: Observation, exchange: Exchange, answer: Answer | None) -> Answered | None:
+    """What an exchange that is over says of its provider's quota; `None` for one that asked for no answer of a model."""
+    if exchange.endpoint.purpose != "generate" or exchange.status is None:
+        return None
+    return Answered(
+        provider=exchange.provider,
+        status=exchange.status,
+        asked_ms=exchange.created_ms,
+        at_ms=exchange.created_ms + round(exchange.last_ms),
+        headers=quota_headers(exchange.answer_headers),
+        usd=_cost_usd(observation, exchange, answer),
+        error_type=answer.error_type if answer is not None else None,
+        error_message=answer.error_message if answer is not None else None,
+    )
+
+
+def _cost_usd(observation: Observation, exchange: Exchange, answer: Answer | None) -> float | None:
+    if observation.sight is None or answer is None or answer.usage is None:
+        return None
+    prices = observation.sight.awareness.profile.prices
+    rule = find_cache_rule(exchange.provider, observation.model)
+    nano_usd = cost_nano_usd(msgspec.to_builtins(answer.usage), prices, rule)
+    return None if nano_usd is None else nano_usd / 1_000_000_000
 
 
 def quota_headers(headers: Mapping[bytes, bytes]) -> tuple[tuple[str, str], ...]:

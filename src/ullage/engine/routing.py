@@ -25,6 +25,7 @@ from ullage.core.wire import Conversation
 from ullage.settings.route_config import make_route_config, usual_policy
 
 from .kinds import CONVERSATION
+from .quota import Quotas, add_quota
 from .route_habits import RouteHabits
 from .route_state import LONGEST_GRUDGE_MS, Failure, SessionRoute, SessionRoutes, TaskState
 from .targets import Destination
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ullage.core.content import Answer
     from ullage.core.routing.exclusions import Stop
     from ullage.core.routing.route import RouteConfig
+    from ullage.core.routing.scoring import Signals
     from ullage.core.routing.weights import Policy
     from ullage.settings import Settings
     from ullage.stores import AttemptRecord, SessionRecord
@@ -106,12 +108,15 @@ class RouteStopped(RoutingError):  # noqa: N818 - a decision, not a fault
 class Routing:
     """Decides, and remembers the sessions. Used by one thread only."""
 
-    def __init__(self, settings: Settings, targets: Targets | None, *, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self, settings: Settings, targets: Targets | None, quotas: Quotas, *, new_id: Callable[[], str]
+    ) -> None:
         routing = settings.routing
         self.names = VirtualModels(routing.aliases, enabled=routing.enabled)
         self.sessions = SessionRoutes()
         self._settings = settings
         self._targets = targets
+        self._quotas = quotas
         self._new_id = new_id
         self._habits = RouteHabits()
         self._configs: dict[str | None, RouteConfig] = {}
@@ -221,6 +226,8 @@ class Routing:
         found = next((one for one in candidates if one.target == task.target), None)
         if found is None:
             return f"{task.target} is no longer there"
+        if self._quotas.cools_down(found.model.provider, asked.now_ms):
+            return f"{task.target} is left: its provider asked to wait"
         tokens = asked.tokens(task.target)
         config = self._config(asked.alias)
         needs = Needs(context_tokens=tokens, output_tokens=task.profile.required_output_tokens, images=turn.images > 0)
@@ -263,6 +270,7 @@ class Routing:
         warm = _warm(asked, known, current, tokens)
         cold = _coldness(asked, known, warm)
         session = self._session(asked, turn, known, warm, cold=cold is not None, current=current, failed=failed or {})
+        session = replace(session, signals=self._signals(candidates, asked.now_ms))
         route = resolve_route(
             candidates,
             turn.text,
@@ -326,6 +334,10 @@ class Routing:
             switched_usd=known.switched_usd,
             stayed_usd=known.stayed_usd,
         )
+
+    def _signals(self, candidates: Sequence[Candidate], now_ms: int) -> Mapping[str, Signals]:
+        """What is known of the candidates' providers."""
+        return add_quota({}, [one.target for one in candidates], self._quotas.signals(now_ms))
 
     def _begin_task(self, asked: Asked, known: SessionRoute, decision: Decision, opener: str) -> None:
         """Notes what was decided; a task that is moved to another target goes on as the same."""

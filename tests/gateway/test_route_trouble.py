@@ -1,0 +1,95 @@
+"""Routed requests where a provider is spent, a model is not enough, choosing fails, or a task is unclear: over real sockets."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.gateway.routes import LIGHT, STRONG, Came, ask, routed, run_routed
+from ullage.core.wire import DIALECTS
+from ullage.daemon import Daemon
+from ullage.testing import FakeProvider, Fault, Reply, Rule, make_request
+from ullage.testing.gateway import run_gateway
+
+ONE, TWO = "one/claude-haiku-4-5", "two/claude-sonnet-4-5"
+HARD = "Plan and review the architecture of our payment service, then debug the failing production deployment."
+
+
+def _two_providers(url: str, **sections: Any) -> dict[str, Any]:
+    """The light model, which is chosen, at one provider, the strong one at another, both at the same address."""
+    plain = routed(url, **sections)
+    known, row = plain["models"]["overrides"], plain["providers"].popitem()[1]
+    plain["models"]["overrides"] = {ONE: known[LIGHT], TWO: known[STRONG]}
+    plain["providers"] = {"one": {**row, "models": [ONE[4:]]}, "two": {**row, "models": [TWO[4:]]}}
+    return plain
+
+
+@contextlib.asynccontextmanager
+async def _run_two(fake: FakeProvider, tmp_path: Path, **sections: Any) -> AsyncIterator[Daemon]:
+    nowhere = dict.fromkeys(DIALECTS, "http://127.0.0.1:1")
+    async with run_gateway(nowhere, tmp_path, store="sqlite", **_two_providers(fake.url, **sections)) as gateway:
+        yield gateway
+
+
+async def _is_chosen(gateway: Daemon, client: aiohttp.ClientSession, prompt: str = HARD, session: str = "s") -> Came:
+    return await ask(gateway, client, make_request("anthropic", model="auto", turns=(prompt,)), session)
+
+
+OUT_OF_CREDIT = [
+    Fault(status=402, message="Insufficient credits"),
+    Fault(
+        status=400, message="You have reached your specified API usage limits. You will regain access on 2099-01-01."
+    ),
+    Fault(status=429, retry_after_s=60),
+]
+
+
+@pytest.mark.parametrize("fault", OUT_OF_CREDIT, ids=["402", "usage limit", "429"])
+async def test_a_provider_without_credit_is_left_alone_by_later_tasks(
+    fault: Fault, tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    """Complaint C13."""
+    rules = [Rule(model=ONE[4:], fault=fault)]
+    async with FakeProvider(rules) as fake:
+        async with _run_two(fake, tmp_path) as gateway:
+            first = await _is_chosen(gateway, client)
+            assert (first.status, first.headers["x-ullage-target"]) == (fault.status, ONE)
+            other = await _is_chosen(gateway, client, session="other")
+            assert (other.status, other.headers["x-ullage-target"]) == (200, TWO)
+            [left] = [one for one in other.route["excluded"] if one["target"] == ONE]
+            assert left["code"] == "quota-blocked"
+            [one, two] = gateway.engine.quotas.report(first.call.created_ms + 1_000)
+        assert (one["status"], one["requests"]) == ("cooldown", 1)
+        assert (two["requests"], two["usd"]) == (1, pytest.approx(two["usd"]))
+        assert two["usd"] > 0
+        async with _run_two(fake, tmp_path) as gateway:
+            third = await _is_chosen(gateway, client, session="third")
+            assert third.headers["x-ullage-target"] == TWO
+
+
+async def test_where_all_providers_are_spent_routing_goes_on_and_says_so(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    async with FakeProvider([Rule(times=1, fault=Fault(status=402))]) as fake:
+        async with run_routed(fake, tmp_path) as gateway:
+            first = await _is_chosen(gateway, client)
+            second = await _is_chosen(gateway, client, session="other")
+            assert (first.status, second.status) == (402, 200)
+            assert f"{second.headers['x-ullage-target']}: quota cooldown" in second.route["warnings"]
+            third = await _is_chosen(gateway, client, session="third")
+    assert third.route["warnings"] == []  # it was answered
+
+
+async def test_limits_of_the_settings_weigh(tmp_path: Path, client: aiohttp.ClientSession) -> None:
+    quota = {"quota": {"providers": {"one": {"max_requests": 1}}}}
+    async with FakeProvider([Reply(text="Done.")]) as fake:
+        async with _run_two(fake, tmp_path, routing=quota) as gateway:
+            targets = [
+                (await _is_chosen(gateway, client, session=f"s{n}")).headers["x-ullage-target"] for n in range(2)
+            ]
+    assert targets == [ONE, TWO]
