@@ -8,11 +8,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import aiohttp
 import pytest
 
 from ullage.cli import main
-from ullage.testing import make_request, make_tools, make_turns
+from ullage.core.wire import DIALECTS
+from ullage.testing import FakeProvider, make_request, make_tools, make_turns
 from ullage.testing.builders import Exchange
+from ullage.testing.gateway import run_gateway
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     Screen = pytest.CaptureFixture[str]
 
 SESSIONS = Path(__file__).resolve().parents[1] / "data" / "sessions"
+LONG = (*make_turns(4, 400), "Look.", *(Exchange(result=f"{number} word " * 600) for number in range(16)), "Seen.")
 REQUEST = make_request(
     "anthropic",
     model="claude-opus-4-8",
@@ -71,6 +75,36 @@ def test_a_plan_is_told_in_sentences_and_by_groups(capsys: Screen, golden: Golde
     status, out, err = call(capsys, body, "--provider", "anthropic", "--input-limit", "2500")
     assert (status, err) == (0, "")
     golden("plan.txt", out)
+
+
+def test_the_tail_begins_as_the_settings_say(capsys: Screen, body: str, tmp_path: Path) -> None:
+    """A session's first request may begin inside a turn that is too large; a batch takes whole turns, and so does `off`."""
+    limit = ("--input-limit", "2500", "--json")
+    begun = json.loads(call(capsys, body, *limit)[1])
+    assert [one["index"] for one in begun["included"]] == [20, 23, 24]
+    assert (begun["cache"]["reason"], begun["cache"]["first"]) == ("first-request", 23)
+    with (Path(os.environ["XDG_CONFIG_HOME"]) / "ullage" / "config.toml").open("a") as file:
+        file.write('[planning]\ntail = "off"\n')
+    walked = json.loads(call(capsys, body, *limit)[1])
+    assert ([one["index"] for one in walked["included"]], walked["cache"]) == ([24], None)
+    assert batch(capsys, tmp_path, line(input_limit=2_500))[0]["kept"] == [24]
+
+
+async def test_the_preview_is_what_live_mode_sends_of_a_sessions_first_request(body: str, tmp_path: Path) -> None:
+    planned = tmp_path / "planned.json"
+    limits = {"context_window": 16_000, "max_output_tokens": 4_000}
+    long = make_request("anthropic", model="claude-opus-4-8", turns=(*LONG, "And now?"), tools=make_tools(2))
+    Path(body).write_bytes(long.body)
+    assert main(["plan", body, "--provider", "anthropic", "--emit", str(planned)]) == 0
+    sections: dict[str, Any] = {"mode": "managed", "models": {"refresh": False, "overrides": {"*": limits}}}
+    async with (
+        FakeProvider() as fake,
+        run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **sections) as gateway,
+        aiohttp.ClientSession(headers=long.headers) as client,
+        client.post(gateway.url + long.path, data=long.body) as response,
+    ):
+        assert response.headers["x-ullage-plan"] == "managed"
+    assert fake.requests[0].body == planned.read_bytes()
 
 
 def test_a_request_that_fits_is_told_to_go_as_it_came(capsys: Screen, body: str) -> None:

@@ -192,7 +192,7 @@ def test_programs_get_the_plan_and_the_sentences(
 def test_every_reason_of_a_tail_has_its_words(
     reason: TailReason, capsys: Screen, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = request(900, 400, 300, limit=70_000)
+    given = request(900, 400, 300, limit=4_000)
     tail = TailChoice(
         mode="auto",
         first=0,

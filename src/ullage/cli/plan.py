@@ -63,9 +63,11 @@ def command(
 
     SOURCE is a request body, a folder with a captured request, a session file of a supported agent, or `-` for standard input.
     Without --input-limit the limits are those of the provider's model, as it is known and as its usage has taught.
+    The tail begins as that of a session's first request (planning.tail of the settings; off: whole turns).
 
     A line of a batch is {id, dialect, request, input_limit, scope, counts, pins, excerpts, provider, model}; its answer, on the
     same line of the output, is {id, status, kept, dropped, replaced, tokens, limit, reasons, request}, or {id, error}.
+    In a batch whole turns are taken, newest first.
     """
     from .planner import Planner
 
@@ -110,7 +112,9 @@ def _propose(
         provider, model = wishes.provider or sent.provider, wishes.model or sent.model
     if query is not None:
         body = _with_query(body, dialect, query)
-    return planner.propose(body, Ask(dialect=dialect, provider=provider, model=model, input_limit=input_limit))
+    return planner.propose(
+        body, Ask(dialect=dialect, provider=provider, model=model, input_limit=input_limit, live=True)
+    )
 
 
 def _dialect(shape: str) -> Dialect:
@@ -131,6 +135,8 @@ def _with_query(body: bytes, dialect: Dialect, query: str) -> bytes:
 
 def _report(proposal: Proposal, awareness: Awareness | None, *, taken_ms: float) -> dict[str, Any]:
     """The manifest of a call that is not made (planner specification, section 25)."""
+    from msgspec import to_builtins
+
     from ullage.core.planning import report_awareness, report_budget
     from ullage.core.planning.manifest import report_plan
 
@@ -144,7 +150,12 @@ def _report(proposal: Proposal, awareness: Awareness | None, *, taken_ms: float)
         "profile": known.get("profile"),
         "calibration": known.get("calibration"),
         "adaptive": known.get("adaptive"),
-        **report_plan(proposal.plan, proposal.given, timings_ms={"plan": round(taken_ms, 3)}),
+        **report_plan(
+            proposal.plan,
+            proposal.given,
+            cache=to_builtins(proposal.tail) if proposal.tail is not None else None,
+            timings_ms={"plan": round(taken_ms, 3)},
+        ),
     }
 
 

@@ -191,7 +191,8 @@ def _cache(report: Report) -> Iterator[str]:
     tail = report["cache"]
     if not tail:
         return
-    yield f"The tail begins at message {tail['first']}: {_TAILS[tail['reason']]}."
+    if tail["first"] or report["status"] != "unchanged":
+        yield f"The tail begins at message {tail['first']}: {_TAILS[tail['reason']]}."
     if tail["warm_prefix_tokens"]:
         yield f"The provider should still hold ~{tail['warm_prefix_tokens']:,} tokens of it in its prompt cache."
     if tail["expected_usd"] is not None:

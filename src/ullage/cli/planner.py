@@ -10,6 +10,7 @@ from ullage.core.errors import InputError
 from ullage.core.planning import become_aware
 from ullage.core.planning.assembling import Scope, resolve_caps
 from ullage.core.planning.proposal import Proposal, Terms, propose
+from ullage.core.planning.tail_context import TailTerms, draw_terms
 from ullage.core.wire import parse_request
 from ullage.settings.policy import make_caps
 
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
 class Ask(NamedTuple):
     """What a caller wants planned. `input_limit` are tokens by `estimator`; without one, limits are those that managed mode would
-    draw for the model. `pins` are JSON pointers into the request. `excerpts`: long tool results may be shortened."""
+    draw for the model. `pins` are JSON pointers into the request. `excerpts`: long tool results may be shortened. `live`: the
+    tail begins where managed mode begins that of a session's first request (`planning.tail` of the settings); else whole turns
+    are walked."""
 
     dialect: Dialect
     provider: str | None = None
@@ -38,6 +41,7 @@ class Ask(NamedTuple):
     estimator: str | None = None
     pins: Sequence[str] = ()
     excerpts: bool = False
+    live: bool = False
 
 
 class Planner:
@@ -71,8 +75,16 @@ class Planner:
             excerpts=ask.excerpts,
             placement=planning.placement,
             rescue=planning.rescue_predecessor,
+            tail=self._tail_terms(ask, model, awareness) if ask.live else None,
         )
         return propose(conversation, self._meter(ask, model, estimator), terms), awareness
+
+    def _tail_terms(self, ask: Ask, model: str | None, awareness: Awareness | None) -> TailTerms:
+        """Under a limit of the caller, nothing is looked up of the model: prices are not known."""
+        policy = self._preferences.settings.planning.tail
+        if awareness is not None:
+            return draw_terms(awareness, policy)
+        return TailTerms(policy=policy, provider=ask.provider, model=model)
 
     def _meter(self, ask: Ask, model: str | None, estimator: str) -> Meter:
         return make_meter(

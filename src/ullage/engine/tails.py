@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ullage.core.planning.tail import choose_tail, find_memory
-from ullage.core.planning.tail_records import TailContext
-from ullage.core.profiles.cache_rules import find_cache_rule
-from ullage.core.spend import call_prices
+from ullage.core.planning.tail_context import draw_terms, make_context
 
 if TYPE_CHECKING:
     from ullage.core.planning import Awareness, PlanInput
@@ -19,8 +17,6 @@ if TYPE_CHECKING:
 _SESSIONS = 2_000
 # Conversations of one session at a time: an agent and the sub-agents that it has started.
 _CONVERSATIONS = 8
-# How a request asks for the longer time to live, where its provider has one.
-_LONG = b'"1h"'
 
 
 class Tails:
@@ -42,19 +38,8 @@ class Tails:
         now_ms: int,
     ) -> TailChoice | None:
         """The tail of a request; `None` where it is to be walked anew. `hashes` are the canonical ones of the messages."""
-        profile, shares = awareness.profile, awareness.cache_shares
-        rule = find_cache_rule(profile.provider, profile.model)
-        long = _asks_long(conversation)
-        context = TailContext(
-            hashes=hashes,
-            prices=call_prices(profile.prices, rule, long=long),
-            target=profile.key,
-            now_ms=now_ms,
-            ttl_ms=rule.lifetime_ms(long=long),
-            cache_share=shares.read_share if shares.total else None,
-            samples=awareness.calibration.observed,
-        )
-        key = (session, profile.key)
+        context = make_context(conversation, draw_terms(awareness, self._policy), hashes, now_ms=now_ms)
+        key = (session, context.target)
         known = self._memories.pop(key, ())
         before = find_memory(known, hashes)
         newest = known[-1] if known else None
@@ -76,9 +61,3 @@ def _trimmed(given: PlanInput) -> PlanInput:
     for trim in given.trims:
         tokens[trim.index] -= max(0, trim.saved)
     return replace(given, tokens=tuple(tokens))
-
-
-def _asks_long(conversation: Conversation) -> bool:
-    """Whether the request has its prefix held for the longer time: clients mark prompt, tools and their newest messages."""
-    pieces = (*conversation.system, *conversation.tools[-1:], *conversation.messages[-3:])
-    return any(_LONG in piece.raw for piece in pieces)

@@ -7,9 +7,11 @@ import json
 import pytest
 
 from ullage.core.accounting import account, make_meter, read_options
-from ullage.core.planning import Caps, draw_budget
+from ullage.core.planning import Caps, TailPolicy, draw_budget
 from ullage.core.planning.budget import Limits
-from ullage.core.planning.proposal import Terms, propose
+from ullage.core.planning.proposal import Proposal, Terms, propose
+from ullage.core.planning.tail_context import TailTerms
+from ullage.core.profiles import Prices
 from ullage.core.wire import DIALECTS, Conversation, Dialect, parse_request, read_context
 from ullage.testing import make_request, make_tools, make_turns
 from ullage.testing.builders import Exchange
@@ -72,3 +74,40 @@ def test_pins_by_pointer_and_excerpts_are_heeded() -> None:
     assert shortened.plan.kept == (0, 1, 2, 3, 4)
     assert shortened.plan.replaced
     assert b"characters of this result are omitted" in shortened.render()
+
+
+class TestTail:
+    """A single preview begins as live mode begins with the first request of a session."""
+
+    turns = (
+        *make_turns(4, 400),
+        "Look.",
+        *(Exchange(result="word " * 300) for _ in range(8)),
+        "Seen.",
+        "And now?",
+    )
+    request = parse_request(make_request("openai-chat", turns=turns).body, "openai-chat")
+
+    def propose(self, tail: TailPolicy) -> Proposal:
+        first = TailTerms(policy=tail, provider="openai", model="gpt-4.1", prices=Prices(input=2.0, output=8.0))
+        return propose(self.request, METER, Terms(limit=1_500, caps=CAPS, tail=first))
+
+    def test_of_a_turn_that_is_too_large_the_end_is_kept(self) -> None:
+        whole = self.propose("off")
+        assert (whole.tail, whole.plan.kept) == (None, (len(self.request.messages) - 1,))
+        begun = self.propose("auto")
+        assert begun.tail is not None
+        assert (begun.tail.reason, begun.tail.first) == ("first-request", begun.plan.kept[1])
+        assert len(begun.plan.kept) > 3
+        assert begun.plan.tokens <= 1_500
+        assert begun.tail.expected_usd is not None
+
+    def test_what_fits_is_sent_as_it_came(self) -> None:
+        first = TailTerms(policy="auto", provider=None, model=None)
+        made = propose(self.request, METER, Terms(limit=100_000, caps=CAPS, tail=first))
+        assert (made.plan.status, made.tail is not None and made.tail.first) == ("unchanged", 0)
+        assert made.tail is not None and made.tail.expected_usd is None
+
+    def test_the_reference_walks_whole_turns_until_it_has_learned(self) -> None:
+        made = self.propose("epoch-v1")
+        assert (made.tail, made.plan) == (None, self.propose("off").plan)

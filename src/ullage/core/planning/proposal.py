@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, structs
 
 from ullage.core.accounting import Meter
-from ullage.core.wire import Conversation
+from ullage.core.wire import Conversation, canonical_hash
 
 from .assembling import (
     Evidence,
@@ -28,6 +28,9 @@ from .plan import plan
 from .records import Plan
 from .request import Caps, Placement, PlanInput
 from .shortening import offer_excerpts
+from .tail import choose_tail
+from .tail_context import TailTerms, make_context
+from .tail_records import TailChoice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +40,8 @@ if TYPE_CHECKING:
 
 class Terms(Struct, frozen=True, kw_only=True):
     """Within what a request is planned. Under a `limit` that is a number the tail has no cap of its own. `scope` is what counts
-    against it. `pins` are JSON pointers into the request. `excerpts`: long tool results may be shortened.
+    against it. `pins` are JSON pointers into the request. `excerpts`: long tool results may be shortened. `tail`: the tail begins
+    as that of a session's first request; without it whole turns are walked (planner specification, section 13.2).
     """
 
     limit: int | Budget
@@ -47,16 +51,18 @@ class Terms(Struct, frozen=True, kw_only=True):
     excerpts: bool = False
     placement: Placement = "latest-user"
     rescue: bool = True
+    tail: TailTerms | None = None
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
-    """A plan with what it was made from."""
+    """A plan with what it was made from. `tail` is `None` where it was walked."""
 
     conversation: Conversation
     meter: Meter
     given: PlanInput
     plan: Plan
     evidence: tuple[Evidence, ...]
+    tail: TailChoice | None = None
 
     def render(self) -> bytes:
         """The body that the plan sends."""
@@ -78,10 +84,19 @@ def propose(conversation: Conversation, meter: Meter, terms: Terms, evidence: Se
         placement=terms.placement,
         rescue=terms.rescue,
     )
+    tail = _begin_tail(conversation, given, terms.tail) if terms.tail is not None else None
+    if tail is not None:
+        given = structs.replace(given, tail=tail.first)
     made = plan(given)
     if made.status == "fallback":
         made = plan_live(given)
-    return Proposal(conversation=conversation, meter=meter, given=given, plan=made, evidence=offered)
+    return Proposal(conversation=conversation, meter=meter, given=given, plan=made, evidence=offered, tail=tail)
+
+
+def _begin_tail(conversation: Conversation, given: PlanInput, terms: TailTerms) -> TailChoice | None:
+    hashes = tuple(canonical_hash(piece, conversation.dialect) for piece in conversation.messages)
+    choice, _ = choose_tail(given, make_context(conversation, terms, hashes), policy=terms.policy)
+    return choice
 
 
 def _bounds(terms: Terms, facts: RequestFacts) -> tuple[Budget, Caps]:
