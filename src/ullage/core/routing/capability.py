@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from .capability_rows import BENCHMARKS, DETAILED, ORIGINS, PRIORS, THRESHOLDS, BenchmarkSource, Confidence, Prior, Tier
+from .capability_rows import (
+    BENCHMARKS,
+    DAYS,
+    DETAILED,
+    ORIGINS,
+    PRIORS,
+    THRESHOLDS,
+    BenchmarkSource,
+    Confidence,
+    Prior,
+    Tier,
+)
 from .identity import match_key
 
 if TYPE_CHECKING:
@@ -167,7 +178,8 @@ def _by_benchmark(
         if found is None:
             return None
         key, exact = found
-        score, as_of = BENCHMARKS[source][key], ORIGINS[source].as_of
+        score = BENCHMARKS[source][key]
+        as_of = DAYS.get(source, {}).get(key, ORIGINS[source].as_of)
     overall = tier_of(source, score)
     detailed = _detailed(model)
     return Capability(

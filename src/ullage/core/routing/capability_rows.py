@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from . import aider_rows
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -27,21 +29,19 @@ ORIGINS: Mapping[str, Origin] = MappingProxyType(
         "catalog": Origin(name="priors of the routing specification, section 7", as_of="2026-09-11"),
         "ramp": Origin(name="Ramp SWE-Bench", as_of="2026-09-11"),
         "aa": Origin(name="Artificial Analysis index", as_of="2026-09-11"),
-        "aider": Origin(name="Aider polyglot leaderboard, best pass rate of a model by itself", as_of="2025-10-03"),
+        "aider": Origin(name="Aider polyglot leaderboard, best pass rate of a model by itself", as_of=aider_rows.AS_OF),
     }
 )
-"""By source. Aider's leaderboard is Apache-2.0; its last run is of the day given."""
+"""By source. Aider's leaderboard is Apache-2.0; its last run is of the day given, and each row has its own."""
 
 THRESHOLDS: Mapping[BenchmarkSource, tuple[tuple[float, Tier], ...]] = MappingProxyType(
     {
         "ramp": ((0.85, "frontier"), (0.80, "strong"), (0.75, "mid")),
         "aa": ((52.0, "frontier"), (47.0, "strong"), (40.0, "mid")),
-        "aider": ((85.0, "frontier"), (65.0, "strong"), (45.0, "mid")),
+        "aider": aider_rows.THRESHOLDS,
     }
 )
-"""Least score of each tier; below the last one is light. Ramp and AA by section 7. Aider's are ours: gpt-5, the only
-model there that has a prior, is frontier (88.0) and those before it are not; the steps below are of twenty points, as sizes of
-one family are apart."""
+"""Least score of each tier; below the last one is light. Ramp and AA by section 7, Aider's as `aider_rows` derives them."""
 
 
 class Prior(Struct, frozen=True, kw_only=True):
@@ -145,42 +145,12 @@ BENCHMARKS: Mapping[BenchmarkSource, Mapping[str, float]] = MappingProxyType(
             "qwen/qwen3.8": 45,
             "kimi-coding/k3": 47,
         },
-        "aider": {
-            "openai/gpt-5": 88.0,
-            "openai/o3-pro": 84.9,
-            "openai/o3": 81.3,
-            "openai/o4-mini": 72.0,
-            "openai/o1": 61.7,
-            "openai/o3-mini": 60.4,
-            "openai/gpt-4.1": 52.4,
-            "openai/gpt-4.5-preview": 44.9,
-            "openai/o1-mini": 32.9,
-            "openai/gpt-4.1-mini": 32.4,
-            "openai/gpt-4o-2024-08-06": 23.1,
-            "openai/gpt-4o-2024-11-20": 18.2,
-            "openai/gpt-4.1-nano": 8.9,
-            "openai/gpt-4o-mini-2024-07-18": 3.6,
-            "anthropic/claude-opus-4-20250514": 72.0,
-            "anthropic/claude-3-7-sonnet-20250219": 64.9,
-            "anthropic/claude-sonnet-4-20250514": 61.3,
-            "anthropic/claude-3-5-sonnet-20241022": 51.6,
-            "anthropic/claude-3-5-haiku-20241022": 28.0,
-            "google/gemini-2.5-pro-preview-06-05": 83.1,
-            "google/gemini-2.5-pro-preview-05-06": 76.9,
-            "google/gemini-2.5-pro-preview-03-25": 72.9,
-            "google/gemini-2.5-flash-preview-05-20": 55.1,
-            "google/gemini-2.5-flash-preview-04-17": 47.1,
-            "google/gemini-2.0-flash-exp": 22.2,
-            "x-ai/grok-4": 79.6,
-            "x-ai/grok-3-beta": 53.3,
-            "x-ai/grok-3-mini-beta": 49.3,
-            "deepseek/deepseek-r1-0528": 71.4,
-            "deepseek/deepseek-r1": 56.9,
-            "openai/gpt-oss-120b": 41.8,
-            "qwen/qwen3-32b": 40.0,
-            "google/gemma-3-27b-it": 4.9,
-        },
+        "aider": {target: rate for target, (rate, _, _) in aider_rows.ROWS.items()},
     }
 )
-"""Scores by source and `provider/model`; Ramp as a share, AA as an index, Aider as percent of 225 exercises. Of Aider's runs
-those are left out that several models made together, or whose id at a provider the leaderboard does not tell."""
+"""Scores by source and `provider/model`; Ramp as a share, AA as an index, Aider as percent of its exercises."""
+
+DAYS: Mapping[BenchmarkSource, Mapping[str, str]] = MappingProxyType(
+    {"aider": {target: day for target, (_, day, _) in aider_rows.ROWS.items()}}
+)
+"""The day of a single score, where its source tells it; else that of the source holds."""
