@@ -124,6 +124,7 @@ def read_lessons(reader: Reader) -> Lessons:
     """Everything that a store has to learn from. Raises `StoreError`."""
     attempts = reader.attempts()
     deliveries = (to_delivery(attempt) for attempt in attempts)
+    paces, ratios = _measure(attempts)
     return Lessons(
         learned=learn(
             [delivery for delivery in deliveries if delivery is not None],
@@ -131,11 +132,12 @@ def read_lessons(reader: Reader) -> Lessons:
             map(to_judged, reader.outcomes()),
             map(to_prior, reader.tallies()),
         ),
-        **_measure(attempts),
+        paces=paces,
+        ratios=ratios,
     )
 
 
-def _measure(attempts: Sequence[AttemptRecord]) -> dict[str, dict[str, Pace] | dict[str, Ratios]]:
+def _measure(attempts: Sequence[AttemptRecord]) -> tuple[dict[str, Pace], dict[str, Ratios]]:
     timings: defaultdict[str, list[Timing]] = defaultdict(list)
     usages: defaultdict[str, list[Usage]] = defaultdict(list)
     for attempt in attempts:
@@ -145,10 +147,10 @@ def _measure(attempts: Sequence[AttemptRecord]) -> dict[str, dict[str, Pace] | d
         if usage is not None:
             usages[attempt.target].append(usage)
     paces = ((target, pace_of(known)) for target, known in timings.items())
-    return {
-        "paces": {target: pace for target, pace in paces if pace is not None},
-        "ratios": {target: ratios_of(known) for target, known in usages.items()},
-    }
+    return (
+        {target: pace for target, pace in paces if pace is not None},
+        {target: ratios_of(known) for target, known in usages.items()},
+    )
 
 
 def _lesson(

@@ -94,6 +94,7 @@ def to_prior(record: TallyRecord) -> Prior:
     return Prior(
         id=record.id,
         at_ms=record.created_ms,
+        source=record.source,
         provider=record.provider,
         target=record.target,
         kind=record.kind,

@@ -215,9 +215,9 @@ def test_votes_and_judged_tasks_move_a_utility_by_a_tenth_at_most_and_by_all_of_
 
 def test_what_was_counted_elsewhere_counts_as_if_it_had_been_counted_here() -> None:
     priors = [
-        Prior(id="1", at_ms=NOW_MS, provider="p", target=TARGET, attempts=10, successes=8),
-        Prior(id="2", at_ms=NOW_MS, provider="p", attempts=10, successes=8),
-        Prior(id="3", at_ms=NOW_MS, provider="p", target=TARGET, kind="debug", attempts=10, successes=8),
+        Prior(id="1", at_ms=NOW_MS, source="x", provider="p", target=TARGET, attempts=10, successes=8),
+        Prior(id="2", at_ms=NOW_MS, source="x", provider="p", attempts=10, successes=8),
+        Prior(id="3", at_ms=NOW_MS, source="x", provider="p", target=TARGET, kind="debug", attempts=10, successes=8),
     ]
     here, elsewhere = learn(deliveries(10, 8, kinds=KINDS)), learn(priors=priors)
     later_ms = NOW_MS + HALF_LIFE_MS
@@ -226,9 +226,21 @@ def test_what_was_counted_elsewhere_counts_as_if_it_had_been_counted_here() -> N
 
 
 def test_an_offset_that_was_learned_elsewhere_goes_on_from_there() -> None:
-    priors = [Prior(id="1", at_ms=NOW_MS - HALF_LIFE_MS, provider="p", target=TARGET, offset=0.08)]
+    priors = [Prior(id="1", at_ms=NOW_MS - HALF_LIFE_MS, source="x", provider="p", target=TARGET, offset=0.08)]
     learned = learn(votes=votes(1, kinds=()), priors=priors)
     assert learned.quality(TARGET, (), NOW_MS).voted == pytest.approx(0.06)
+
+
+def test_of_what_one_source_has_counted_of_the_same_the_newest_holds() -> None:
+    common = {"source": "x", "provider": "p", "target": TARGET}
+    older = Prior(id="1", at_ms=NOW_MS - 1, attempts=10, successes=8, **common)
+    newer = Prior(id="2", at_ms=NOW_MS, attempts=12, successes=10, **common)
+    offset = Prior(id="3", at_ms=NOW_MS, offset=0.1, **common)
+    learned = learn(priors=[newer, offset, older])
+    found = learned.reliability(TARGET, KINDS, NOW_MS)
+    assert found is not None
+    assert (found.attempts, found.successes) == (12, 10)
+    assert learned.quality(TARGET, (), NOW_MS).voted == pytest.approx(0.1)
 
 
 # What is told
@@ -268,6 +280,7 @@ def lessons(draw: st.DrawFn) -> tuple[list[Delivery], list[Vote], list[Judged], 
         Prior,
         id=st.uuids().map(str),
         at_ms=TIMES_MS,
+        source=st.sampled_from("xy"),
         provider=st.just("p"),
         target=st.none() | st.just("p/a"),
         attempts=st.floats(0, 50),

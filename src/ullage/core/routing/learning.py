@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from .scoring import PREFERENCE_WEIGHT
+from .signals import MIXED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +28,6 @@ EXPLORATION = 0.08
 _DOUBT = 4
 """Attempts at which half of what they say is believed (section 23.2)."""
 _PROVIDER_PART = 0.5
-_MIXED = ("mixed",)
 # What is the fault of the request, or of whose key it is, says nothing of how reliably a provider delivers (section 18).
 _PROVIDER_FAULTS = frozenset({408, 425, 429})
 
@@ -67,10 +67,12 @@ class Judged(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Prior(Struct, frozen=True, kw_only=True, gc=False):
-    """What was counted elsewhere, as `stores.TallyRecord` has it: deliveries, or the offset that votes have left."""
+    """What was counted elsewhere, as `stores.TallyRecord` has it: deliveries, or the offset that votes have left. Of what one
+    source has counted of the same the newest holds."""
 
     id: str
     at_ms: int
+    source: str
     provider: str
     target: str | None = None
     kind: str | None = None
@@ -184,7 +186,7 @@ def learn(
     priors: Iterable[Prior] = (),
 ) -> Learned:
     """What all of it comes to, in whatever order it is given; of two of one id the same comes as of one."""
-    known = sorted({prior.id: prior for prior in priors}.values(), key=lambda prior: (prior.at_ms, prior.id))
+    known = _newest_priors(priors)
     return Learned(
         deliveries=_add_up(
             [
@@ -288,6 +290,12 @@ def _vote(votes: Iterable[Vote], priors: Iterable[Prior]) -> dict[Key, Offset]:
     return offsets
 
 
+def _newest_priors(priors: Iterable[Prior]) -> list[Prior]:
+    in_time = sorted(priors, key=lambda prior: (prior.at_ms, prior.id))
+    newest = {(one.source, _prior_key(one), one.offset is None): one for one in in_time}
+    return list(newest.values())
+
+
 def _newest(judged: Iterable[Judged]) -> Iterable[Judged]:
     """What was said last of each task."""
     newest: dict[str, Judged] = {}
@@ -311,7 +319,7 @@ def _kinds_and_target(kinds: Iterable[str], target: str) -> list[Key]:
 
 
 def _kinds(kinds: tuple[str, ...]) -> Iterable[str]:
-    return dict.fromkeys(kinds or _MIXED)
+    return dict.fromkeys(kinds or (MIXED,))
 
 
 def _prior_key(prior: Prior) -> Key:
