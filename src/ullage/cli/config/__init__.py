@@ -10,7 +10,7 @@ command = LazyGroup(
     table={
         "show": ("ullage.cli.config.show:command", "Print every setting with its value."),
         "check": ("ullage.cli.config.check:command", "Say what is wrong with the settings."),
-        "import": ("ullage.cli.config.importing:command", "Take over settings of the Pi inspector and of DS4."),
+        "import": ("ullage.cli.config.importing:command", "Take over settings of extensions of Pi."),
         "schema": ("ullage.cli.config.schema:command", "Print the JSON Schema of the settings file."),
     },
 )

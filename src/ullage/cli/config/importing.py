@@ -1,4 +1,5 @@
-"""`ullage config import`: the files of the Pi inspector and of the DS4 context engine in the form of our settings."""
+"""`ullage config import`: the files of three extensions of Pi, the inspector, the DS4 context engine and Pi Auto Model, in the
+form of our settings."""
 
 from __future__ import annotations
 
@@ -6,13 +7,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from ullage.cli.config.ds4_samples import Samples, import_samples, is_database, sample_lines
-from ullage.cli.config.taken import NOTHING, Taken, Written, toml_text, without_privacy, write_into
+from ullage.cli.config.taken import (
+    AUTO_MODEL,
+    DS4,
+    Taken,
+    Written,
+    merge_tables,
+    toml_text,
+    without_privacy,
+    write_into,
+)
 from ullage.cli.output import print_json
 from ullage.cli.records import now_ms
+from ullage.core.profiles.overrides import ModelOverride
 from ullage.core.terminal import safe
 from ullage.settings import catalog, environment, load_settings
+from ullage.settings.auto_model import AutoModelFile, find_auto_model_file, is_auto_model, read_auto_model
 from ullage.settings.ds4 import DATABASE, METHOD, Ds4File, agent_folder, find_ds4_files, is_ds4, read_ds4
 from ullage.settings.ds4_privacy import refuse_privacy
 from ullage.settings.inspector import KEYS, InspectorFile, find_inspector_files, merge_inspector_files, read_inspector
@@ -20,16 +33,16 @@ from ullage.settings.json_file import JsonFile, read_json
 from ullage.settings.privacy import LOCAL_PROVIDERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ullage.core.privacy import RemoteProvider
-    from ullage.core.profiles.overrides import ModelOverride
     from ullage.settings import Loaded
 
-Found = InspectorFile | Ds4File | Samples | JsonFile
+Found = InspectorFile | Ds4File | AutoModelFile | Samples | JsonFile
 """What a file turned out to be; a `JsonFile` is one of which nothing can be used."""
 
-KINDS = {InspectorFile: "inspector", Ds4File: "ds4", Samples: "samples"}
+KINDS = {InspectorFile: "inspector", Ds4File: "ds4", AutoModelFile: "auto-model", Samples: "samples"}
+_Settings = InspectorFile | Ds4File | AutoModelFile
 
 
 @click.command()
@@ -39,12 +52,12 @@ KINDS = {InspectorFile: "inspector", Ds4File: "ds4", Samples: "samples"}
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def command(context: click.Context, files: tuple[Path, ...], write: bool, dry_run: bool, as_json: bool) -> None:
-    """Take over settings of the Pi inspector and of DS4.
+    """Take over settings of the Pi inspector, of DS4 and of Pi Auto Model.
 
-    Without FILE it reads what these two extensions of Pi read, and in their order: pi-contextimate.json in ~/.pi/agent and in .pi
+    Without FILE it reads what these extensions of Pi read, and in their order: pi-contextimate.json in ~/.pi/agent and in .pi
     of the working folder, both under the older name prefix-inspector.json, and the files that PI_CONTEXTIMATE_CONFIG and
-    PI_PREFIX_INSPECTOR_CONFIG name; ds4-context.json in Pi's folder and in .pi of the working folder. It prints the same
-    settings in our form. What has no place in them is named on standard error.
+    PI_PREFIX_INSPECTOR_CONFIG name; ds4-context.json in Pi's folder and in .pi of the working folder; auto-model.json in Pi's
+    folder. It prints the same settings in our form. What has no place in them is named on standard error.
 
     A FILE is known by its content. Of a database of DS4 (ds4-context/context.db in Pi's folder) the samples of calibration are
     put into our own database; doing it twice changes nothing.
@@ -57,12 +70,12 @@ def command(context: click.Context, files: tuple[Path, ...], write: bool, dry_ru
     found = read_all([file.absolute() for file in files] or default_files(loaded), loaded, dry_run=dry_run)
     refusal = refuse_policy(found)
     taken = together(found) if refusal is None else without_privacy(together(found))
-    readable = any(isinstance(one, InspectorFile | Ds4File) for one in found)
+    readable = any(isinstance(one, _Settings) for one in found)
     written = write_into(loaded.paths.user_file, taken) if write and readable else None
     notes = [
         *notes_of(found, asked=bool(files)),
         *([] if refusal is None else [f"nothing of DS4's privacy is taken over: {refusal}; set [privacy] yourself"]),
-        *strangers(taken, found),
+        *strangers(taken, found, loaded),
         *unheeded(taken, found, loaded),
         *([] if files else hints(found, loaded)),
     ]
@@ -71,12 +84,16 @@ def command(context: click.Context, files: tuple[Path, ...], write: bool, dry_ru
     else:
         say(found, taken, written, notes, asked=bool(files), dry_run=dry_run)
     learned = any(one.targets for one in found if isinstance(one, Samples))
-    context.exit(1 if files and taken == NOTHING and not learned else 0)
+    context.exit(1 if files and taken.is_empty and not learned else 0)
 
 
 def default_files(loaded: Loaded) -> list[Path]:
     environ, home, cwd = environment(), loaded.paths.home, Path.cwd()
-    return [*find_inspector_files(environ, home=home, cwd=cwd), *find_ds4_files(environ, home=home, cwd=cwd)]
+    return [
+        *find_inspector_files(environ, home=home, cwd=cwd),
+        *find_ds4_files(environ, home=home, cwd=cwd),
+        find_auto_model_file(environ, home=home),
+    ]
 
 
 def read_all(paths: Iterable[Path], loaded: Loaded, *, dry_run: bool) -> list[Found]:
@@ -89,6 +106,8 @@ def read_all(paths: Iterable[Path], loaded: Loaded, *, dry_run: bool) -> list[Fo
         file = read_json(path)
         if file.skipped:
             found.append(file)
+        elif is_auto_model(file):
+            found.append(read_auto_model(file))
         elif is_ds4(file) and not KEYS & file.data.keys():
             found.append(read_ds4(file, [one for one in found if isinstance(one, Ds4File)]))
         else:
@@ -96,8 +115,9 @@ def read_all(paths: Iterable[Path], loaded: Loaded, *, dry_run: bool) -> list[Fo
     return found
 
 
-def together(found: Iterable[Found]) -> Taken:
-    """What all files say. Of DS4 a later entry for the same models or provider replaces an earlier one as a whole.
+def together(found: Sequence[Found]) -> Taken:
+    """What all files say. Of DS4 a later entry for the same models or provider replaces an earlier one as a whole; prices of Pi
+    Auto Model are laid over it.
 
     Whoever has settings of DS4 goes on to learn as it does.
     """
@@ -114,9 +134,21 @@ def together(found: Iterable[Found]) -> Taken:
             inspector.append(one)
     if values or overrides:
         values |= dict([METHOD])
+    programs = [DS4] if values or overrides or remote_providers else []
+    routed = [one for one in found if isinstance(one, AutoModelFile)]
+    programs += [AUTO_MODEL] if routed else []
+    for one in routed:
+        values |= one.values
+        for key, prices in one.overrides.items():
+            overrides[key] = msgspec.convert(
+                {**msgspec.to_builtins(overrides.get(key, ModelOverride())), **msgspec.to_builtins(prices)},
+                ModelOverride,
+            )
     return Taken(
         values=values,
         overrides=overrides,
+        routing=merge_tables([one.tables for one in routed]),
+        programs=tuple(programs),
         remote_providers=remote_providers,
         heuristics=merge_inspector_files(inspector),
     )
@@ -124,7 +156,7 @@ def together(found: Iterable[Found]) -> Taken:
 
 def notes_of(found: list[Found], *, asked: bool) -> list[str]:
     """What was left out. A file that nobody asked for may be missing."""
-    notes = [note for one in found if isinstance(one, InspectorFile | Ds4File) for note in one.notes]
+    notes = [note for one in found if isinstance(one, _Settings) for note in one.notes]
     unread = (one for one in found if isinstance(one, JsonFile))
     return [*notes, *(f"{one.path} {one.skipped}" for one in unread if asked or not one.missing)]
 
@@ -135,12 +167,14 @@ def refuse_policy(found: Iterable[Found]) -> str | None:
     return refuse_privacy(files, known_providers() if any(one.remote_providers for one in files) else frozenset())
 
 
-def strangers(taken: Taken, found: Iterable[Found]) -> Iterator[str]:
-    """Providers under whose names nothing is found here: Pi calls its providers as the user does, the gateway by their host."""
+def strangers(taken: Taken, found: Iterable[Found], loaded: Loaded) -> Iterator[str]:
+    """Providers under whose names nothing is found here: Pi calls its providers as the user does, the gateway by their host, or
+    by the name that they have in the settings."""
     named = {key.partition("/")[0] for key in taken.overrides if key != "*"}
     named |= {target.provider for one in found if isinstance(one, Samples) for target in one.targets}
     named |= {name for name in taken.values.get(LOCAL_PROVIDERS, ()) if not _names_server(name)}
-    for provider in sorted(named - known_providers()) if named else ():
+    named |= {target.partition("/")[0] for target in taken.routing.targets}
+    for provider in sorted(named - known_providers() - loaded.settings.providers.keys()) if named else ():
         yield f"no provider is called {provider} here; a server of your own goes by host and port, as 127.0.0.1:11434"
 
 
@@ -192,6 +226,7 @@ def report(found: list[Found], taken: Taken, written: Written | None, notes: lis
         "values": taken.values,
         "overrides": taken.overrides,
         "remote_providers": taken.remote_providers,
+        "routing": taken.routing,
         "toml": toml_text(taken),
         "samples": [one for one in found if isinstance(one, Samples)],
         "notes": notes,
@@ -206,7 +241,7 @@ def say(
     for note in notes:
         click.echo(f"ullage: {safe(note)}", err=True)  # with names that anyone may have written
     if all(isinstance(one, JsonFile) for one in found):
-        click.echo("ullage: No file of the inspector or of DS4 could be read.", err=True)
+        click.echo("ullage: No file of the inspector, of DS4 or of Pi Auto Model could be read.", err=True)
         for one in found if not asked else []:
             click.echo(f"ullage: looked for {one.path}", err=True)
     text = toml_text(taken)

@@ -16,10 +16,11 @@ from ullage.core.profiles.heuristics import NO_HEURISTICS, Defaults, Heuristics
 from ullage.core.profiles.overrides import ModelOverride
 from ullage.settings import ORDERS, AccountingSettings, ModelSettings, Settings, catalog, load_file
 from ullage.settings.privacy import REMOTE_PROVIDERS, is_of_privacy
+from ullage.settings.routing import QuotaSettings, RoutingSettings, RuleSettings
 from ullage.settings.toml_file import TomlError, check_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ullage.settings import Loaded
@@ -27,17 +28,26 @@ if TYPE_CHECKING:
 INSPECTOR_HEADING = """\
 # Taken over from the Pi inspector. They count with `--estimator inspector-v2`, or always with accounting.estimator set to it.
 """
-DS4_HEADING = "# Taken over from the DS4 context engine.\n"
+DS4, AUTO_MODEL = "the DS4 context engine", "Pi Auto Model"
+"""Names of programs, for a heading."""
 
 
 class Taken(Struct, frozen=True, kw_only=True):
     """Settings as they were found: `values` by dotted key, `overrides` of models and `remote_providers` of privacy from DS4,
-    `heuristics` from the inspector."""
+    `heuristics` from the inspector; values, prices in `overrides` and the tables of `routing` from Pi Auto Model. `programs` are
+    those that all but the heuristics are from."""
 
     heuristics: Heuristics = NO_HEURISTICS
     values: dict[str, Any] = {}
     overrides: dict[str, ModelOverride] = {}
     remote_providers: dict[str, RemoteProvider] = {}
+    routing: RoutingSettings = RoutingSettings()
+    programs: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was found."""
+        return msgspec.structs.replace(self, programs=()) == NOTHING
 
 
 NOTHING = Taken()
@@ -72,7 +82,7 @@ def write_into(file: Path, taken: Taken) -> Written:
     fresh, left_out = _in_order(_without_known(taken, own), own.settings)
     if _has_privacy(own) and (narrowed := without_privacy(fresh)) != fresh:
         fresh, left_out = narrowed, (*left_out, "[privacy], of which you have set something: set the rest yourself")
-    if fresh == NOTHING:
+    if fresh.is_empty:
         return Written(file=str(file), changed=False, kept=kept, left_out=left_out)
     old = file.read_text(encoding="utf-8-sig") if file.exists() else ""
     new = _added(old, fresh)
@@ -99,14 +109,15 @@ def _sections(values: Mapping[str, Any]) -> dict[str, list[str]]:
 
 def _texts(taken: Taken, sections: Mapping[str, list[str]]) -> Iterator[str]:
     """The text of what is from each program, where there is any."""
-    ds4 = Settings(
+    settings = Settings(
         models=ModelSettings(overrides=taken.overrides),
         privacy=PrivacySettings(remote_providers=taken.remote_providers),
+        routing=taken.routing,
     )
     blocks = [_block(f"[{section}]", lines) if section else "\n".join(lines) for section, lines in sections.items()]
-    blocks += [_block(header, field_lines(entry)) for _, header, entry in members(ds4)]
+    blocks += [_block(header, field_lines(entry)) for _, header, entry in members(settings)]
     if blocks:
-        yield DS4_HEADING + "\n" + "\n\n".join(blocks) + "\n"
+        yield f"# Taken over from {' and '.join(taken.programs)}.\n\n" + "\n\n".join(blocks) + "\n"
     inspector = Settings(accounting=AccountingSettings(**msgspec.structs.asdict(taken.heuristics)))
     blocks = [_block("[accounting.defaults]", lines)] if (lines := field_lines(taken.heuristics.defaults)) else []
     blocks += [_block(header, field_lines(member)) for _, header, member in members(inspector)]
@@ -152,6 +163,7 @@ def _known(taken: Taken, own: Loaded) -> Iterator[str]:
         for name in taken.remote_providers
         if name in own.settings.privacy.remote_providers
     )
+    yield from (header for key, header, member in _routed(taken.routing) if _is_there(key, member, own))
     there = own.settings.accounting
     if there.defaults != Defaults() and taken.heuristics.defaults != Defaults():
         yield "[accounting.defaults]"
@@ -177,6 +189,48 @@ def _without_known(taken: Taken, own: Loaded) -> Taken:
             tool_shapes={name: one for name, one in found.tool_shapes.items() if name not in there.tool_shapes},
             defaults=found.defaults if there.defaults == Defaults() else Defaults(),
             rules=tuple(rule for rule in found.rules if rule not in there.rules),
+        ),
+        routing=_without_known_tables(taken.routing, own),
+        programs=taken.programs,
+    )
+
+
+def merge_tables(several: Sequence[RoutingSettings]) -> RoutingSettings:
+    """The tables of several files: named members of a later one replace those of an earlier one, its rules come after."""
+    merged = RoutingSettings()
+    for one in several:
+        merged = RoutingSettings(
+            targets=merged.targets | one.targets,
+            pools=merged.pools | one.pools,
+            rules=(*merged.rules, *one.rules),
+            scenarios=merged.scenarios | one.scenarios,
+            quota=QuotaSettings(providers=merged.quota.providers | one.quota.providers),
+        )
+    return merged
+
+
+def _routed(tables: RoutingSettings) -> Iterator[tuple[str, str, Struct]]:
+    """Key, header and fields of every member of the tables."""
+    return members(Settings(routing=tables))
+
+
+def _is_there(key: str, member: Struct, own: Loaded) -> bool:
+    """Whether the user's file has a member already; a rule goes by its name."""
+    if isinstance(member, RuleSettings):
+        return member.name in {rule.name for rule in own.settings.routing.rules}
+    return key in own.sources
+
+
+def _without_known_tables(tables: RoutingSettings, own: Loaded) -> RoutingSettings:
+    there = own.settings.routing
+    names = {rule.name for rule in there.rules}
+    return RoutingSettings(
+        targets={name: one for name, one in tables.targets.items() if name not in there.targets},
+        pools={name: one for name, one in tables.pools.items() if name not in there.pools},
+        rules=tuple(rule for rule in tables.rules if rule.name not in names),
+        scenarios={name: one for name, one in tables.scenarios.items() if name not in there.scenarios},
+        quota=QuotaSettings(
+            providers={name: one for name, one in tables.quota.providers.items() if name not in there.quota.providers}
         ),
     )
 
