@@ -1,0 +1,20 @@
+"""Requests and answers of one dialect in another, so that any client can be answered by any target (routing specification, 19).
+
+What cannot be carried is left out and told, or refused where it would mean something else: never silently.
+"""
+
+from .answer import AnswerTranslator
+from .losses import Loss, TranslationRefused
+from .request import TranslatedRequest, translate_request
+from .target import Target
+from .terms import Terms
+
+__all__ = [
+    "AnswerTranslator",
+    "Loss",
+    "Target",
+    "Terms",
+    "TranslatedRequest",
+    "TranslationRefused",
+    "translate_request",
+]

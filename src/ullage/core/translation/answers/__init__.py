@@ -1,0 +1,1 @@
+"""Answers: events out of each dialect, and into each dialect, streamed or whole."""

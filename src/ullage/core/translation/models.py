@@ -1,0 +1,37 @@
+"""What models of some names refuse, whoever serves them: rows of data from the providers' manuals as of summer 2026."""
+
+from __future__ import annotations
+
+import re
+
+_OPENAI = re.compile(r"^(?:gpt-[3-9]|chatgpt|o[1-9]|codex)")
+_OPENAI_REASONING = re.compile(r"^(?:o[1-9]|gpt-[5-9](?!.*chat)|codex)")
+# OpenAI's reasoning models and Anthropic's from Opus 4.7 on refuse temperature, top_p and top_k.
+_FIXED_SAMPLING = re.compile(r"^(?:claude-opus-4[-.][7-9]|claude-[a-z]+-[5-9])")
+# From Gemini 3 on a call without the signature of its thoughts is refused.
+_SIGNED_CALLS = re.compile(r"^gemini-[3-9]")
+
+
+def base_name(model: str) -> str:
+    """The name without its maker before it, in lower case."""
+    return model.lower().rsplit("/", 1)[-1]
+
+
+def is_openai(model: str) -> bool:
+    """Whether it is one of OpenAI's own, which take more members than those of other hosts of its protocol."""
+    return _OPENAI.match(base_name(model)) is not None
+
+
+def is_openai_reasoning(model: str) -> bool:
+    """Whether it refuses `max_tokens` and `stop`."""
+    return _OPENAI_REASONING.match(base_name(model)) is not None
+
+
+def has_fixed_sampling(model: str) -> bool:
+    """Whether it refuses a temperature and its kin."""
+    return is_openai_reasoning(model) or _FIXED_SAMPLING.match(base_name(model)) is not None
+
+
+def wants_signed_calls(model: str) -> bool:
+    """Whether a call in its history needs a signature."""
+    return _SIGNED_CALLS.match(base_name(model)) is not None

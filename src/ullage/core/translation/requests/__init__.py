@@ -1,0 +1,1 @@
+"""Requests: out of each dialect, settled for a target, into each dialect."""

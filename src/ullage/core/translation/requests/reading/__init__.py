@@ -1,0 +1,1 @@
+"""Bodies of requests, decoded, to the common form: one module per dialect."""

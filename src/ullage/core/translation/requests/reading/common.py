@@ -1,0 +1,134 @@
+"""What the readers of all dialects share: odd values bend, and what cannot be carried is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from ullage.core.translation.losses import refuse
+from ullage.core.translation.nouns import AnswerFormat, Mark, Media, Text, Tool
+from ullage.core.wire.media import url_data
+from ullage.core.wire.requests.parts import as_dict, as_list, as_text, name_of, type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from ullage.core.translation.losses import Losses
+
+__all__ = [
+    "as_dict",
+    "as_list",
+    "as_text",
+    "function_tool",
+    "hosted_tools",
+    "mark_of",
+    "name_of",
+    "note_rest",
+    "number",
+    "refuse_unless",
+    "schema_format",
+    "stops",
+    "text_of",
+    "type_of",
+    "url_media",
+    "whole",
+]
+
+
+def number(value: Any) -> float | None:
+    """A finite number, else `None`."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if abs(value) < 1e18 else None
+
+
+def whole(value: Any) -> int | None:
+    """A whole number, also written as a float, else `None`."""
+    found = number(value)
+    return int(found) if found is not None and found == int(found) else None
+
+
+def mark_of(block: dict[str, Any]) -> Mark | None:
+    """Anthropic's cache mark, which some clients also set on blocks of Chat Completions."""
+    mark = block.get("cache_control")
+    return mark if isinstance(mark, dict) else None
+
+
+def text_of(block: Any) -> Text:
+    """A block of text, or a text alone."""
+    if not isinstance(block, dict):
+        return Text(text=as_text(block))
+    return Text(text=as_text(block.get("text")), mark=mark_of(block))
+
+
+def stops(value: Any) -> tuple[str, ...]:
+    """Stop sequences, of which there may be one alone."""
+    return tuple(one for one in as_list(value) if isinstance(one, str) and one)
+
+
+def url_media(
+    kind: Literal["image", "document"],
+    url: Any,
+    *,
+    where: str,
+    name: Any = None,
+    detail: Any = None,
+    mark: Mark | None = None,
+) -> Media:
+    """A picture or document by its address, which may be a data URL that holds it."""
+    if not isinstance(url, str) or not url:
+        raise refuse(
+            where, "it holds no data and no address; files that another provider keeps cannot be read from here."
+        )
+    if url[:5].lower() == "data:":
+        mime, data = url_data(url)
+        if data is None:
+            raise refuse(where, "its data URL cannot be read.")
+        return Media(kind=kind, mime=mime or "", data=data, name=as_text(name), detail=as_text(detail), mark=mark)
+    return Media(kind=kind, url=url, name=as_text(name), detail=as_text(detail), mark=mark)
+
+
+def note_rest(payload: dict[str, Any], known: Collection[str], losses: Losses, *, inside: str = "") -> None:
+    """Tells of every member that no reader knows, unless it says nothing."""
+    for key, value in payload.items():
+        if key not in known and value not in (None, [], {}):
+            losses.add("not_carried", f"{inside}{key}", "The target's protocol has no place for it.")
+
+
+def refuse_unless(payload: dict[str, Any], key: str, harmless: Collection[Any], reason: str) -> None:
+    """Raises the refusal of a member that has a value that matters."""
+    value = payload.get(key)
+    if value is not None and value not in harmless:
+        raise refuse(key, reason)
+
+
+def function_tool(spec: dict[str, Any], *schema_keys: str, mark: Mark | None = None) -> Tool:
+    """A function with a JSON schema under one of the keys."""
+    schema = next((spec[key] for key in schema_keys if isinstance(spec.get(key), dict)), None)
+    strict = spec.get("strict")
+    return Tool(
+        name=as_text(spec.get("name")),
+        description=as_text(spec.get("description")),
+        schema=schema,
+        strict=strict if isinstance(strict, bool) else None,
+        mark=mark,
+    )
+
+
+def hosted_tools(names: Iterable[str], tools: Collection[Tool], losses: Losses) -> None:
+    """Tools that the client's provider would run: beside the client's own they are left out, alone they are the request."""
+    for name in names:
+        if not tools:
+            raise refuse(f"tools.{name}", "the client's provider runs this tool itself, and no target can do so.")
+        losses.add("hosted_tool", f"tools.{name}", "The client's provider runs this tool itself; it is not offered.")
+
+
+def schema_format(spec: dict[str, Any]) -> AnswerFormat:
+    """An answer of a JSON schema, as OpenAI's dialects name it."""
+    strict = spec.get("strict")
+    return AnswerFormat(
+        kind="schema",
+        schema=as_dict(spec.get("schema")),
+        name=as_text(spec.get("name")),
+        description=as_text(spec.get("description")),
+        strict=strict if isinstance(strict, bool) else None,
+    )

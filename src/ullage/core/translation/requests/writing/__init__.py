@@ -1,0 +1,1 @@
+"""The common form to the body of a request: one module per dialect."""

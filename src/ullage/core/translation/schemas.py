@@ -1,0 +1,202 @@
+"""JSON schemas in what each provider takes of them: Gemini's subset of OpenAPI, and Anthropic's for answers.
+
+The same schema always gives the same bytes: members stand in the order of the table, properties in the order in which they came.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .losses import refuse
+
+if TYPE_CHECKING:
+    from .losses import Losses
+
+_SCHEMAS_LIMIT = 10_000
+"""More than any tool has: references that are put in place can multiply."""
+
+_GEMINI_PLAIN = (
+    *("title", "description", "format", "pattern", "minimum", "maximum", "minItems", "maxItems"),
+    *("minLength", "maxLength", "minProperties", "maxProperties"),
+)
+_GEMINI_FORMATS = frozenset({"enum", "date-time", "float", "double", "int32", "int64"})
+_IGNORED = frozenset(
+    {"$schema", "$id", "$defs", "definitions", "$ref", "$comment", "additionalProperties", "default", "examples"}
+)
+_GEMINI_KNOWN = frozenset(
+    {
+        *_GEMINI_PLAIN,
+        *_IGNORED,
+        *(
+            "type",
+            "nullable",
+            "enum",
+            "const",
+            "properties",
+            "required",
+            "items",
+            "anyOf",
+            "oneOf",
+            "allOf",
+            "prefixItems",
+        ),
+        *("propertyOrdering", "example"),
+    }
+)
+# What Anthropic's structured answers refuse, by its manual.
+_ANTHROPIC_REFUSED = frozenset(
+    {
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"),
+        *("maxItems", "uniqueItems", "minProperties", "maxProperties", "patternProperties"),
+    }
+)
+
+
+def gemini_schema(schema: dict[str, Any], losses: Losses, *, where: str) -> dict[str, Any]:
+    """The schema in Gemini's subset. References are put in place; what has no place is left out and told once."""
+    return _Gemini(schema, losses, where).convert(schema, frozenset())
+
+
+class _Gemini:
+    def __init__(self, root: dict[str, Any], losses: Losses, where: str) -> None:
+        self._root = root
+        self._losses = losses
+        self._where = where
+        self._converted = 0
+
+    def convert(self, given: Any, seen: frozenset[str]) -> dict[str, Any]:
+        """One schema and all in it. `seen` are the references on the way here: one that comes again is any object."""
+        self._converted += 1
+        if self._converted > _SCHEMAS_LIMIT:
+            raise refuse(self._where, "its schema refers to itself too often for a target without references.")
+        schema, seen = self._resolve(given, seen)
+        if schema.keys() - _GEMINI_KNOWN:
+            self._simplified()
+        written: dict[str, Any] = {}
+        self._write_type(schema, written)
+        self._write_plain(schema, written)
+        self._write_choices(schema, written, seen)
+        self._write_members(schema, written, seen)
+        return written
+
+    def _resolve(self, given: Any, seen: frozenset[str]) -> tuple[dict[str, Any], frozenset[str]]:
+        """The schema with what it refers to and all that it must also be, in one."""
+        schema = given if isinstance(given, dict) else {}
+        while isinstance(reference := schema.get("$ref"), str):
+            rest = {key: value for key, value in schema.items() if key != "$ref"}
+            if reference in seen:
+                self._simplified()
+                return {"type": "object", **rest}, seen
+            seen |= {reference}
+            schema = {**self._find(reference), **rest}
+        every = schema.get("allOf")
+        if isinstance(every, list):
+            schema = {key: value for key, value in schema.items() if key != "allOf"}
+            for one in every:
+                found, seen = self._resolve(one, seen)
+                schema = _merged(schema, found)
+        return schema, seen
+
+    def _find(self, reference: str) -> dict[str, Any]:
+        found: Any = self._root
+        for step in reference.removeprefix("#").strip("/").split("/"):
+            key = step.replace("~1", "/").replace("~0", "~")
+            found = found.get(key) if isinstance(found, dict) and step else found
+        return found if isinstance(found, dict) and reference.startswith("#") else {}
+
+    def _write_type(self, schema: dict[str, Any], written: dict[str, Any]) -> None:
+        kinds = schema.get("type")
+        names = [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if isinstance(kind, str)]
+        plain = [kind for kind in names if kind != "null"]
+        if len(plain) > 1:
+            written["anyOf"] = [{"type": kind.upper()} for kind in plain]
+        elif plain:
+            written["type"] = plain[0].upper()
+        elif "properties" in schema:
+            written["type"] = "OBJECT"
+        elif "enum" in schema or "const" in schema:
+            written["type"] = "STRING"
+        if len(plain) < len(names) or schema.get("nullable") is True:
+            written["nullable"] = True
+
+    def _write_plain(self, schema: dict[str, Any], written: dict[str, Any]) -> None:
+        for key in _GEMINI_PLAIN:
+            if key == "format" and schema.get(key) not in _GEMINI_FORMATS:
+                continue
+            if schema.get(key) is not None:
+                written[key] = schema[key]
+
+    def _write_choices(self, schema: dict[str, Any], written: dict[str, Any], seen: frozenset[str]) -> None:
+        words = schema.get("enum", [schema["const"]] if "const" in schema else None)
+        if isinstance(words, list):
+            texts = [word for word in words if isinstance(word, str)]
+            if None in words:
+                written["nullable"] = True
+            if texts and written.get("type") == "STRING":
+                written["enum"] = texts
+            elif words:
+                self._simplified()
+        either = schema.get("anyOf") or schema.get("oneOf")
+        if isinstance(either, list):
+            options = [self.convert(one, seen) for one in either if not _is_null(one)]
+            if len(options) < len(either):
+                written["nullable"] = True
+            if len(options) == 1:
+                written.update({**options[0], **written})
+            elif options:
+                written["anyOf"] = options
+
+    def _write_members(self, schema: dict[str, Any], written: dict[str, Any], seen: frozenset[str]) -> None:
+        properties = schema.get("properties")
+        if isinstance(properties, dict) and properties:
+            written["properties"] = {name: self.convert(value, seen) for name, value in properties.items()}
+            required = [name for name in schema.get("required") or () if name in properties]
+            if required:
+                written["required"] = required
+        if written.get("type") == "ARRAY":
+            written["items"] = self.convert(schema.get("items", {}), seen) or {"type": "STRING"}
+
+    def _simplified(self) -> None:
+        self._losses.add("schema", self._where, "Rules that the target's schemas do not know are left out.")
+
+
+def anthropic_schema(schema: dict[str, Any], losses: Losses) -> dict[str, Any]:
+    """The schema of an answer as Anthropic takes it: every object closed, without limits on numbers and lengths."""
+    written = _closed(schema)
+    if _uses(schema, _ANTHROPIC_REFUSED):
+        losses.add("schema", "response_format", "Rules that the target's schemas do not know are left out.")
+    return written if isinstance(written, dict) else {}
+
+
+def _closed(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_closed(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {key: inner if key in ("enum", "const") else _closed(inner) for key, inner in value.items()}
+    if isinstance(value.get("properties"), dict):
+        kept["properties"] = {name: _closed(inner) for name, inner in value["properties"].items()}
+    if isinstance(value.get("type"), str) or "properties" in value or "$ref" in value or "anyOf" in value:
+        kept = {key: inner for key, inner in kept.items() if key not in _ANTHROPIC_REFUSED}
+    if value.get("type") == "object":
+        kept["additionalProperties"] = False
+    return kept
+
+
+def _uses(value: Any, keys: frozenset[str]) -> bool:
+    if isinstance(value, list):
+        return any(_uses(one, keys) for one in value)
+    return isinstance(value, dict) and (not keys.isdisjoint(value) or any(_uses(one, keys) for one in value.values()))
+
+
+def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    both = {**second, **first}
+    if isinstance(first.get("properties"), dict) and isinstance(second.get("properties"), dict):
+        both["properties"] = {**second["properties"], **first["properties"]}
+    if isinstance(first.get("required"), list) and isinstance(second.get("required"), list):
+        both["required"] = list(dict.fromkeys([*second["required"], *first["required"]]))
+    return both
+
+
+def _is_null(schema: Any) -> bool:
+    return isinstance(schema, dict) and schema.get("type") == "null"

@@ -1,0 +1,63 @@
+"""Seals of reasoning on their way through a client that speaks another dialect: wrapped with their owner's name, and unwrapped.
+
+A client sends back what it was given. So the signature or the encrypted reasoning of one provider travels in the place where
+another keeps its own, and is found again when the conversation goes back to its owner.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from typing import TYPE_CHECKING
+
+from ullage.core.wire import DIALECTS
+
+from .nouns import Seal
+
+if TYPE_CHECKING:
+    from ullage.core.wire import Dialect
+
+_LEAD = "ullage:1:"
+# Gemini's signatures are bytes, so in its dialect the wrapped seal is base64; nine bytes make twelve characters without padding.
+_LEAD_BASE64 = "dWxsYWdlOjE6"
+_WORD = re.compile(r"[a-z]+")
+
+
+def family_of(model: str) -> str:
+    """The first word of a model's name: `claude` of `anthropic/claude-sonnet-4-5`. Seals are good within it at most."""
+    word = _WORD.match(model.lower().rsplit("/", 1)[-1])
+    return word[0] if word is not None else ""
+
+
+def wrap(seal: Seal, dialect: Dialect) -> str:
+    """The seal as a client of this dialect is given it, in the place where that dialect keeps its own."""
+    text = f"{_LEAD}{seal.owner}:{seal.family}:{seal.id}:{seal.data}"
+    return binascii.b2a_base64(text.encode(), newline=False).decode() if dialect == "gemini" else text
+
+
+def unwrap(text: str, dialect: Dialect, *, item_id: str = "") -> Seal:
+    """The seal that a client sent back. What was not wrapped here belongs to the provider of the client's own dialect."""
+    plain = _from_base64(text) if text.startswith(_LEAD_BASE64) else text
+    owner, _, rest = plain.removeprefix(_LEAD).partition(":")
+    if not plain.startswith(_LEAD) or owner not in DIALECTS:
+        return Seal(owner=dialect, data=text, id=item_id)
+    family, _, rest = rest.partition(":")
+    inner_id, _, data = rest.partition(":")
+    return Seal(owner=next(one for one in DIALECTS if one == owner), family=family, id=inner_id, data=data)
+
+
+def is_wrapped(text: str) -> bool:
+    """Whether a signature was wrapped here, so that no provider can read it as it is."""
+    return text.startswith((_LEAD, _LEAD_BASE64))
+
+
+def opens_for(seal: Seal, target: Dialect, model: str) -> bool:
+    """Whether the model of a target can read the seal: its dialect's, and of the same family where one is named."""
+    return seal.owner == target and (not seal.family or seal.family == family_of(model))
+
+
+def _from_base64(text: str) -> str:
+    try:
+        return binascii.a2b_base64(text).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,23 @@
+"""Where a translated request goes, with what is known of the model there."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ullage.core.profiles.thinking import ThinkingRule
+from ullage.core.wire import Dialect
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """A model that speaks a dialect. `None` is not known.
+
+    `model` is the name that the provider knows it by. `max_output_tokens` is the longest answer it can give. `thinking` is how it
+    is told how much to think; where it is not given, the rule of its name holds (`find_thinking_rule`).
+    """
+
+    dialect: Dialect
+    model: str
+    max_output_tokens: int | None = None
+    images: bool | None = None
+    tools: bool | None = None
+    thinking: ThinkingRule | None = None
