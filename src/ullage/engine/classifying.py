@@ -93,7 +93,7 @@ class Graded(Struct, frozen=True, kw_only=True):
     note: str | None = None
 
 
-_NOT_ASKED = Graded()
+NOT_ASKED = Graded()
 
 
 class Classifying:
@@ -112,13 +112,17 @@ class Classifying:
         self._counts: Counter[str] = Counter()
         self._spent_nano_usd = 0
 
+    @property
+    def enabled(self) -> bool:
+        return self._settings.enabled and self._targets is not None
+
     def consider(
         self, task: TaskProfile, prompt: str, *, session: str, config: RouteConfig, now_ms: int
     ) -> Question | Graded:
         """The question for this task, or what is known without asking: nothing, or what was answered before."""
         settings = self._settings
         if not settings.enabled or self._targets is None or not is_uncertain(task, settings.threshold):
-            return _NOT_ASKED
+            return NOT_ASKED
         key = (session, xxhash.xxh3_128_hexdigest(prompt.encode("utf-8", "replace")), self._look_up())
         if key in self._cache:
             self._counts["known"] += 1
