@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from ullage.cli import main
 from ullage.cli.config.learned_files import (
     BadRecord,
     LearnedFile,
@@ -260,3 +261,60 @@ def test_people_are_told_what_became_of_each_record(importing: Importing) -> Non
     assert lines[1:] == ["       1  taken over", "       1  left out"]
     again = list(learned_lines(importing.votes(vote(), dry_run=True), dry_run=True))
     assert again[1:] == ["       0  to take over", "       1  here already"]
+
+
+# The command
+
+
+def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    status = main(["config", "import", *arguments])
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+def test_the_command_takes_both_files_over_and_names_what_it_leaves_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    votes = write_votes(tmp_path / "feedback.jsonl", vote(targetId="openai/x"), "x")
+    counted = tmp_path / "quality.json"
+    counted.write_bytes(msgspec.json.encode(quality(targets={"openai/x": stats(3, 3)}, byKind=[])))
+    status, out, err = run(str(votes), str(counted), capsys=capsys)
+    assert status == 0
+    assert out.splitlines() == [
+        f"{votes}: 2 votes",
+        "       1  taken over",
+        "       1  left out",
+        f"{counted}: 2 counts",
+        "       1  taken over",
+        "       1  left out",
+    ]
+    assert err.splitlines() == [
+        f"ullage: {votes}: line 2: it is no JSON object",
+        f"ullage: {counted}: byKind: it is no JSON object",
+    ]
+
+
+def test_the_command_tells_programs_too_and_names_providers_that_are_not_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    votes = write_votes(tmp_path / "feedback.jsonl", vote())
+    status, out, _ = run(str(votes), "--json", "--dry-run", capsys=capsys)
+    told = msgspec.json.decode(out)
+    assert status == 0
+    assert told["files"] == [{"file": str(votes), "kind": "learned", "used": True, "skipped": None}]
+    (learned,) = told["learned"]
+    assert (learned["kind"], learned["taken"], learned["targets"]) == ("feedback", 1, [TARGET])
+    assert any("no provider is called lab" in note for note in told["notes"])
+
+
+def test_a_file_of_bad_records_alone_is_none_to_take_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    votes = write_votes(tmp_path / "feedback.jsonl", vote("great"))
+    assert run(str(votes), capsys=capsys)[0] == 1
+
+
+def test_it_is_told_where_such_files_lie(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = load_settings().paths.home / ".pi" / "agent" / "auto-model"
+    folder.mkdir(parents=True)
+    (folder / "quality.json").write_bytes(msgspec.json.encode(quality()))
+    _, _, err = run(capsys=capsys)
+    assert f"`ullage config import {folder / 'quality.json'}` takes it over" in err

@@ -10,6 +10,17 @@ import click
 import msgspec
 
 from ullage.cli.config.ds4_samples import Samples, import_samples, is_database, sample_lines
+from ullage.cli.config.learned_files import (
+    FOLDER,
+    NAMES,
+    LearnedFile,
+    import_feedback,
+    import_quality,
+    is_feedback,
+    is_quality,
+    learned_lines,
+    learned_notes,
+)
 from ullage.cli.config.taken import (
     AUTO_MODEL,
     DS4,
@@ -38,17 +49,23 @@ if TYPE_CHECKING:
     from ullage.core.privacy import RemoteProvider
     from ullage.settings import Loaded
 
-Found = InspectorFile | Ds4File | AutoModelFile | Samples | JsonFile
+Found = InspectorFile | Ds4File | AutoModelFile | Samples | LearnedFile | JsonFile
 """What a file turned out to be; a `JsonFile` is one of which nothing can be used."""
 
-KINDS = {InspectorFile: "inspector", Ds4File: "ds4", AutoModelFile: "auto-model", Samples: "samples"}
+KINDS = {
+    InspectorFile: "inspector",
+    Ds4File: "ds4",
+    AutoModelFile: "auto-model",
+    Samples: "samples",
+    LearnedFile: "learned",
+}
 _Settings = InspectorFile | Ds4File | AutoModelFile
 
 
 @click.command()
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--write", is_flag=True, help="Put the settings into the user's settings file; keeps a backup.")
-@click.option("--dry-run", is_flag=True, help="Change nothing: say what samples would be taken over.")
+@click.option("--dry-run", is_flag=True, help="Change nothing: say what would be taken over into our database.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def command(context: click.Context, files: tuple[Path, ...], write: bool, dry_run: bool, as_json: bool) -> None:
@@ -60,7 +77,8 @@ def command(context: click.Context, files: tuple[Path, ...], write: bool, dry_ru
     folder. It prints the same settings in our form. What has no place in them is named on standard error.
 
     A FILE is known by its content. Of a database of DS4 (ds4-context/context.db in Pi's folder) the samples of calibration are
-    put into our own database; doing it twice changes nothing.
+    put into our own database, and of Pi Auto Model's feedback.jsonl and quality.json (auto-model in Pi's folder) what it has
+    learned; doing it twice changes nothing.
 
     Exit status 1 if no FILE held anything to take over.
     """
@@ -83,7 +101,7 @@ def command(context: click.Context, files: tuple[Path, ...], write: bool, dry_ru
         print_json(report(found, taken, written, notes))
     else:
         say(found, taken, written, notes, asked=bool(files), dry_run=dry_run)
-    learned = any(one.targets for one in found if isinstance(one, Samples))
+    learned = any(one.targets for one in found if isinstance(one, Samples | LearnedFile))
     context.exit(1 if files and taken.is_empty and not learned else 0)
 
 
@@ -103,9 +121,14 @@ def read_all(paths: Iterable[Path], loaded: Loaded, *, dry_run: bool) -> list[Fo
         if is_database(path):
             found.append(import_samples(path, loaded, now_ms, dry_run=dry_run))
             continue
+        if is_feedback(path):
+            found.append(import_feedback(path, loaded, now_ms, dry_run=dry_run))
+            continue
         file = read_json(path)
         if file.skipped:
             found.append(file)
+        elif is_quality(file):
+            found.append(import_quality(file, loaded, now_ms, dry_run=dry_run))
         elif is_auto_model(file):
             found.append(read_auto_model(file))
         elif is_ds4(file) and not KEYS & file.data.keys():
@@ -157,6 +180,7 @@ def together(found: Sequence[Found]) -> Taken:
 def notes_of(found: list[Found], *, asked: bool) -> list[str]:
     """What was left out. A file that nobody asked for may be missing."""
     notes = [note for one in found if isinstance(one, _Settings) for note in one.notes]
+    notes += [note for one in found if isinstance(one, LearnedFile) for note in learned_notes(one)]
     unread = (one for one in found if isinstance(one, JsonFile))
     return [*notes, *(f"{one.path} {one.skipped}" for one in unread if asked or not one.missing)]
 
@@ -173,7 +197,8 @@ def strangers(taken: Taken, found: Iterable[Found], loaded: Loaded) -> Iterator[
     named = {key.partition("/")[0] for key in taken.overrides if key != "*"}
     named |= {target.provider for one in found if isinstance(one, Samples) for target in one.targets}
     named |= {name for name in taken.values.get(LOCAL_PROVIDERS, ()) if not _names_server(name)}
-    named |= {target.partition("/")[0] for target in taken.routing.targets}
+    voted = (target for one in found if isinstance(one, LearnedFile) for target in one.targets)
+    named |= {target.partition("/")[0] for target in (*taken.routing.targets, *voted)}
     for provider in sorted(named - known_providers() - loaded.settings.providers.keys()) if named else ():
         yield f"no provider is called {provider} here; a server of your own goes by host and port, as 127.0.0.1:11434"
 
@@ -208,6 +233,8 @@ def hints(found: list[Found], loaded: Loaded) -> list[str]:
     database = agent_folder(environ, home) / DATABASE
     if is_database(database):
         told.append(f"{database} may hold samples of calibration; `ullage config import {database}` takes them over")
+    learned = [path for name in NAMES if (path := agent_folder(environ, home) / FOLDER / name).exists()]
+    told += [f"{path} has what Pi Auto Model learned; `ullage config import {path}` takes it over" for path in learned]
     return told
 
 
@@ -229,6 +256,7 @@ def report(found: list[Found], taken: Taken, written: Written | None, notes: lis
         "routing": taken.routing,
         "toml": toml_text(taken),
         "samples": [one for one in found if isinstance(one, Samples)],
+        "learned": [one for one in found if isinstance(one, LearnedFile)],
         "notes": notes,
         "written": written,
     }
@@ -254,6 +282,8 @@ def say(
     for one in found:
         if isinstance(one, Samples):
             click.echo("\n".join(f"{sign}{line}" for line in sample_lines(one, dry_run=dry_run)))
+        elif isinstance(one, LearnedFile):
+            click.echo("\n".join(f"{sign}{line}" for line in learned_lines(one, dry_run=dry_run)))
 
 
 def written_lines(written: Written) -> list[str]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ullage.settings.json_file import JsonFile
     from ullage.stores import Reader
 
+FOLDER, NAMES = "auto-model", ("feedback.jsonl", "quality.json")
+"""Where Pi Auto Model keeps them, in Pi's folder."""
 SOURCE = "pi-auto-model"
 LARGEST_BYTES = 16 * 1024 * 1024
 LONGEST_REASON = 500
