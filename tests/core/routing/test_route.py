@@ -8,6 +8,7 @@ import pytest
 
 from tests.core.routing.routes import CHINESE, DEBUG, HAIKU, MODELS, OPUS, SONNET, model
 from ullage.core.errors import CallError
+from ullage.core.routing.classifier import read_verdict
 from ullage.core.routing.filtering import Constraints
 from ullage.core.routing.pools import Pool
 from ullage.core.routing.report import report_route
@@ -250,3 +251,14 @@ def test_a_report_without_a_route_says_why() -> None:
     report = report_route(resolve_route((), DEBUG))
     assert (report["target"], report["confidence"], report["ranked"]) == (None, None, [])
     assert report["stop"]["code"] == "scope-empty"
+
+
+def test_what_a_classifier_says_of_a_task_holds_for_its_route() -> None:
+    """Section 5, the worked example: the answer raises what the words leave open, and is no pin."""
+    plain = resolve_route(MODELS, "Please have a look at the thing")
+    grade = read_verdict('{"complexity":0.8,"requiresReasoning":true,"minTier":"strong","x":1}')
+    graded = resolve_route(MODELS, "Please have a look at the thing", session=RouteSession(grade=grade))
+    assert plain.task.confidence < 0.5
+    assert (graded.task.complexity, graded.task.demand.reasoning, graded.task.confidence) == (0.8, 0.7, 0.65)
+    assert graded.task.minimum_tier == "strong"
+    assert {one.code for one in graded.excluded} == {"tier-too-low"}

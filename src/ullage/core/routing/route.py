@@ -14,6 +14,8 @@ from .cache_terms import CacheModel, Habits
 from .capability import NO_OVERRIDES as NO_BENCHMARKS
 from .capability import TIERS, BenchmarkOverride, tier_rank
 from .capability_rows import BenchmarkSource
+from .classifier import Verdict as Grade
+from .classifier import merge_verdict
 from .cost_policy import CostPolicy
 from .exclusions import Excluded, Stop
 from .filtering import (
@@ -79,7 +81,7 @@ class RouteConfig(Struct, frozen=True, kw_only=True):
 
 
 class RouteSession(Struct, frozen=True, kw_only=True):
-    """What a session knows when a task begins: nothing, for its first one.
+    """What a session knows when a task begins: nothing, for its first one. `grade` is what a classifier says of the task.
 
     `current` is the target it is at, `pin` the one that the user has pinned. `cold` says that no cache holds its prefix any
     more; `warm` has the tokens that each target's cache holds, where that is known. `failed` are targets that failed for this
@@ -94,6 +96,7 @@ class RouteSession(Struct, frozen=True, kw_only=True):
     warm: Mapping[str, int] = field(default_factory=dict)
     habits: Habits = Habits()
     previous: TaskProfile | None = None
+    grade: Grade | None = None
     evidence: Evidence = _NO_EVIDENCE
     trigger: Trigger = "user"
     signals: Mapping[str, Signals] = field(default_factory=dict)
@@ -195,6 +198,8 @@ def resolve_route(
         evidence=session.evidence,
         analyzer=config.analyzer,
     )
+    if session.grade is not None:
+        task = merge_verdict(task, session.grade)
     pin = _find_pin(session, prefix)
     eligible = find_eligible(known, _limits(task, context_tokens, prefix, pin, pool, session, config))
     rule: Rule | None = None
