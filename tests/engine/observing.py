@@ -136,7 +136,7 @@ class Bench:
             root=ROOT,
         )
         if exchange.managed:
-            asyncio.run(self.engine.depart(exchange))
+            asyncio.run(self.engine.depart(exchange, upstream=None))  # no classifier is configured
         return exchange
 
     def end(

@@ -32,7 +32,7 @@ async def test_a_tool_loop_stays_with_its_target(
     async with run_routed(fake, tmp_path) as gateway:
         came = []
         for calls in range(4):
-            turns = (HARD, *[Exchange()] * calls)
+            turns: list[str | Exchange] = [HARD, *[Exchange()] * calls]
             came.append(
                 await ask(gateway, client, make_request(dialect, model="auto", turns=turns, tools=make_tools(1)))
             )
@@ -157,7 +157,7 @@ async def test_a_context_that_has_outgrown_its_target_moves_on(
     async with run_routed(fake, tmp_path, overrides=small, routing={"policy": "cost"}) as gateway:
         came = []
         for calls in range(4):
-            turns = (EASY, *[Exchange(result="word " * 2_000)] * calls)
+            turns: list[str | Exchange] = [EASY, *[Exchange(result="word " * 2_000)] * calls]
             came.append(await ask(gateway, client, make_request("openai-chat", model="auto", turns=turns)))
     assert came[0].route["target"] == LIGHT
     assert came[-1].route["target"] != LIGHT

@@ -6,7 +6,8 @@ For operations a fault of ours sends the client's own request; where privacy is 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from collections.abc import Generator
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from ullage.core.wire import render
 from ullage.settings.keeping import make_artifact_caps, make_memory_limits
 from ullage.stores import root_finder
 
+from .classifying import NOT_ASKED, Classifying, Graded, Question, Reply
 from .departure import Departure
 from .encoding import REQUEST_LIMIT_BYTES, make_decoder
 from .keeping import Asker, Keeping
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from .exchange import Exchange
     from .managing import Managed
     from .reading import Reader
+    from .targets import Targets
 
 _PARENTS = 2_000
 _PROJECTS = 1_000
@@ -66,6 +69,20 @@ _NOT_CLEARED = PrivacyError(
 )
 
 
+Made = TypeVar("Made")
+Steps = Generator[Question, Reply | None, Made]
+"""The making of something, which stops once to ask a question."""
+
+
+class _Waiting(NamedTuple):
+    """A request that is being looked at."""
+
+    observation: Observation
+    exchange: Exchange
+    body: bytes
+    steps: Steps[Departure]
+
+
 class Departing:
     """Looks at requests before they are sent. Used by one thread only, the reader's."""
 
@@ -77,6 +94,7 @@ class Departing:
         settings: Settings,
         data_dir: Path | None,
         routing: Routing,
+        targets: Targets | None = None,
     ) -> None:
         self._reader = reader
         self._routing = routing
@@ -93,6 +111,9 @@ class Departing:
         self._find_project = functools.lru_cache(_PROJECTS)(root_finder("project"))
         # Sessions that branched off from another one: what is kept for that goes along.
         self._parents: dict[str, str] = {}
+        self._classifying = Classifying(settings.routing.classifier, targets, self._guard)
+        # Requests that wait for the answer to a question, by their ids.
+        self._waiting: dict[str, _Waiting] = {}
 
     def recall(self, records: Iterable[SessionRecord]) -> None:
         """Takes up which sessions of earlier runs came from which."""
@@ -100,21 +121,44 @@ class Departing:
             if record.identity == "fingerprint" and record.parent is not None:
                 self._parents[record.id] = record.parent
 
-    def depart(self, exchange: Exchange, body: bytes) -> tuple[Observation, Departure]:
-        """What is sent for a request. `note_sent` is to follow, once it is on its way."""
+    def depart(self, exchange: Exchange, body: bytes) -> tuple[Observation, Departure | Question]:
+        """What is sent for a request. `note_sent` is to follow, once it is on its way.
+
+        Where a question is to be asked first, `resume` is to follow with its answer, or `forget`.
+        """
         observation = Observation(model=exchange.endpoint.model, stream=bool(exchange.endpoint.stream))
+        steps = self._depart(observation, exchange, body)
+        return observation, self._go_on(_Waiting(observation, exchange, body, steps), None)
+
+    def resume(self, exchange: Exchange, reply: Reply) -> Departure:
+        """What is sent for a request whose question was answered."""
+        departure = self._go_on(self._waiting.pop(exchange.id), reply)
+        assert isinstance(departure, Departure), "one question is asked"
+        return departure
+
+    def forget(self, exchange: Exchange) -> None:
+        """Nobody waits for an answer any more."""
+        self._waiting.pop(exchange.id, None)
+
+    def _go_on(self, waiting: _Waiting, reply: Reply | None) -> Departure | Question:
+        observation, exchange, body = waiting.observation, waiting.exchange, waiting.body
         try:
-            return observation, self._depart(observation, exchange, body)
+            question = waiting.steps.send(reply)
+        except StopIteration as done:
+            departure: Departure = done.value
+            return departure
         except (PrivacyError, RoutingError) as error:
-            return observation, self._refuse(observation, error, body)
+            return self._refuse(observation, error, body)
         except Exception:  # noqa: BLE001 - a fault of ours costs the plan, never the request; with privacy on, the request
             tell_fault(exchange)
             observation.managed = None
             if self._guard is not None:
-                return observation, self._refuse(observation, _NOT_CLEARED, body)
+                return self._refuse(observation, _NOT_CLEARED, body)
             if observation.virtual:
-                return observation, self._fall_back_to_route(observation, body)
-            return observation, Departure(body=body, status="fallback", session=observation.session)
+                return self._fall_back_to_route(observation, body)
+            return Departure(body=body, status="fallback", session=observation.session)
+        self._waiting[exchange.id] = waiting
+        return question
 
     def note_sent(self, observation: Observation, exchange: Exchange) -> None:
         """What was sent is what its usage will be held against: it is counted, and expected of, in place of the client's own."""
@@ -127,7 +171,7 @@ class Departing:
         except Exception:  # noqa: BLE001 - as above
             tell_fault(exchange)
 
-    def _depart(self, observation: Observation, exchange: Exchange, body: bytes) -> Departure:
+    def _depart(self, observation: Observation, exchange: Exchange, body: bytes) -> Steps[Departure]:
         reader = self._reader
         conversation = reader.parse(exchange, body) if exchange.endpoint.recorded else None
         reader.identify(observation, exchange, conversation)
@@ -137,7 +181,7 @@ class Departing:
         sent = conversation
         if conversation.model in self._routing.names:
             observation.virtual = True
-            sent = self._route(observation, exchange, conversation)
+            sent = yield from self._route(observation, exchange, conversation)
         elif not exchange.looked_at:
             observation.later = conversation
             return Departure(body=body, untouched=True)
@@ -172,7 +216,7 @@ class Departing:
             self._guard.check(b"".join(decode(body)), destination)
         return Departure(body=body)
 
-    def _route(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> Conversation:
+    def _route(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> Steps[Conversation]:
         """The request as the target gets it that is chosen for it. Raises `RoutingError` where nobody may take it."""
         reader, helper = self._reader, is_helper(observation, exchange)
         if not helper:
@@ -198,7 +242,12 @@ class Departing:
             tokens=lambda target: reader.estimate(observation, exchange, stripped, target),
             warm=lambda: reader.find_warm(observation.session, stripped, exchange.created_ms),
         )
-        decision = self._routing.decide(asked)
+        graded = self._find_question(asked, exchange)
+        if isinstance(graded, Question):
+            reply = yield graded
+            assert reply is not None, "an answer came"
+            graded = self._classifying.settle(graded, reply, now_ms=exchange.created_ms)
+        decision = self._routing.decide(replace(asked, graded=graded))
         author = self._routing.author_of(observation.session)
         model = decision.candidate.model
         body, told = write_request(
@@ -212,6 +261,13 @@ class Departing:
         observation.later = sent
         reader.describe(observation, sent)
         return sent
+
+    def _find_question(self, asked: Asked, exchange: Exchange) -> Question | Graded:
+        try:
+            return self._routing.find_question(asked, self._classifying)
+        except Exception:  # noqa: BLE001 - a fault of the classifier leaves the task as it was read
+            tell_fault(exchange)
+            return NOT_ASKED
 
     def _fall_back_to_route(self, observation: Observation, body: bytes) -> Departure:
         """What is sent of a routed request after a fault of ours: as the target was to get it, never as it came."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ullage.upstream import provider_of
 
+from .classifying import Question, put_question
 from .exchange import Exchange
 from .observer import Observer
 from .routing import has_key
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ullage.core.wire import Dialect
     from ullage.settings import Settings
     from ullage.stores import Store
+    from ullage.upstream import UpstreamClient
 
     from .departure import Departure
     from .endpoint import Endpoint
@@ -61,6 +63,7 @@ class Engine:
         )
         self.virtual_models = self._observer.virtual_models
         self.quotas = self._observer.quotas
+        self.learning = self._observer.learning
 
     def plans(self, endpoint: Endpoint, headers: Mapping[str, str]) -> bool:
         """Whether such a request is planned before it is sent: our header decides, else the settings."""
@@ -98,9 +101,13 @@ class Engine:
             self._observer.read_request(exchange)
         return exchange
 
-    async def depart(self, exchange: Exchange) -> Departure:
-        """What is to be sent for a request that is looked at first."""
-        return await asyncio.wrap_future(self._observer.depart(exchange))
+    async def depart(self, exchange: Exchange, upstream: UpstreamClient) -> Departure:
+        """What is to be sent for a request that is looked at first. A small model may be asked about its task, by `upstream`."""
+        found = await asyncio.wrap_future(self._observer.depart(exchange))
+        if isinstance(found, Question):
+            reply = await put_question(upstream, found)
+            return await asyncio.wrap_future(self._observer.resume(exchange, reply))
+        return found
 
     async def virtual_names(self, dialect: Dialect, headers: Mapping[str, str]) -> Sequence[str]:
         """The virtual models to show to a client that asks for a list: none while there is nobody to choose from."""

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from ullage.core.errors import StoreError
 
+from .classifying import Question
 from .departing import Departing
+from .learning import Learning
 from .quota import Quotas, make_quota_rules, read_answered
 from .reading import Reader
 from .routing import Routing
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from ullage.settings import Settings
     from ullage.stores import Store
 
+    from .classifying import Reply
     from .departure import Departure
     from .exchange import Exchange
     from .knowledge import Sources
@@ -74,10 +77,11 @@ class Observer:
         self._store = store
         self._reader = Reader(store=store, settings=settings, new_id=new_id, sources=sources)
         self.quotas = Quotas(make_quota_rules(settings.routing.quota), store)
-        self._routing = Routing(settings, targets, self.quotas, new_id=new_id)
+        self.learning = Learning(store, explore=settings.routing.explore)
+        self._routing = Routing(settings, targets, self.quotas, self.learning, store, new_id=new_id)
         self.virtual_models = self._routing.names
         self._departing = Departing(
-            self._reader, store=store, settings=settings, data_dir=data_dir, routing=self._routing
+            self._reader, store=store, settings=settings, data_dir=data_dir, routing=self._routing, targets=targets
         )
         self._worker = Worker("ullage-observer")
         self._open: dict[str, Observation] = {}
@@ -93,10 +97,16 @@ class Observer:
             exchange.warnings.append("accounting_skipped")
         self._worker.put(lambda: self._begin(exchange))
 
-    def depart(self, exchange: Exchange) -> Future[Departure]:
-        """Looks at a request that waits to be sent, before all else."""
-        future: Future[Departure] = Future()
+    def depart(self, exchange: Exchange) -> Future[Departure | Question]:
+        """Looks at a request that waits to be sent, before all else. The answer to a question goes to `resume`."""
+        future: Future[Departure | Question] = Future()
         self._worker.put(lambda: self._depart(exchange, future), urgent=True)
+        return future
+
+    def resume(self, exchange: Exchange, reply: Reply) -> Future[Departure]:
+        """Goes on with a request whose question was answered."""
+        future: Future[Departure] = Future()
+        self._worker.put(lambda: self._resume(exchange, reply, future), urgent=True)
         return future
 
     def read_answer(self, exchange: Exchange, piece: bytes) -> None:
@@ -148,7 +158,7 @@ class Observer:
             if body is not None:
                 self._bodies.release(exchange.request_bytes)
 
-    def _depart(self, exchange: Exchange, future: Future[Departure]) -> None:
+    def _depart(self, exchange: Exchange, future: Future[Departure | Question]) -> None:
         body, exchange.body = exchange.body, None
         assert body is not None, "a managed request keeps its body until it is sent"
         if not future.set_running_or_notify_cancel():
@@ -161,7 +171,20 @@ class Observer:
                 raise
             self._open[exchange.id] = observation
             future.set_result(departure)
-            self._departing.note_sent(observation, exchange)  # while the request is on its way
+            if not isinstance(departure, Question):
+                self._departing.note_sent(observation, exchange)  # while the request is on its way
+
+    def _resume(self, exchange: Exchange, reply: Reply, future: Future[Departure]) -> None:
+        observation = self._open.get(exchange.id)
+        if observation is None or not future.set_running_or_notify_cancel():
+            return  # the client has left
+        try:
+            departure = self._departing.resume(exchange, reply)
+        except BaseException as error:
+            future.set_exception(error)
+            raise
+        future.set_result(departure)
+        self._departing.note_sent(observation, exchange)
 
     def _feed(self, exchange: Exchange, piece: bytes) -> None:
         observation = self._open.get(exchange.id)
@@ -185,6 +208,7 @@ class Observer:
 
     def _finish(self, exchange: Exchange) -> None:
         observation = self._open.pop(exchange.id, None)
+        self._departing.forget(exchange)
         if observation is not None:
             self._reader.finish(observation, exchange, self._settle)
 

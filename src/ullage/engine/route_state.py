@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct, field
 
+from ullage.core.routing.escalation import NO_STREAKS, Streaks
 from ullage.core.routing.task import TaskProfile
 from ullage.core.routing.thinking import Level
 
@@ -26,7 +27,8 @@ class TaskState(Struct, kw_only=True):
     """A task in progress: one turn of the user with all calls of its tool loop.
 
     `opener` is the canonical hash of the message that it began with, `messages` how many its newest request had. `thinking` is
-    the level that its calls ask for. `calls` are those that were sent. `settled`: the last answer asked for no tool.
+    the level that its calls ask for. `calls` are those that were sent. `settled`: the last answer asked for no tool. `pinned`:
+    the user named a target or a tier. `streaks` are the mistakes of its tools.
     """
 
     id: str
@@ -40,7 +42,9 @@ class TaskState(Struct, kw_only=True):
     alias: str | None = None
     calls: int = 0
     settled: bool = False
+    pinned: bool = False
     escalated: bool = False
+    streaks: Streaks = NO_STREAKS
 
 
 class Failure(Struct, frozen=True, kw_only=True):
@@ -60,6 +64,7 @@ class SessionRoute(Struct, kw_only=True):
     failed: dict[str, Failure] = field(default_factory=dict)
     authors: list[tuple[int, str | None]] = field(default_factory=list)
     answered_ms: int = 0
+    last_good: str | None = None
     compacting: bool = False
     compacted: bool = False
     switched_usd: float = 0.0

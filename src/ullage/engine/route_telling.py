@@ -24,12 +24,13 @@ class RouteTold(Struct, frozen=True, kw_only=True):
 
 def tell_route(decision: Decision, thinking: str) -> RouteTold:
     """The answer's headers."""
-    reasons = decision.route.reasons if decision.route is not None else decision.profile.kinds
+    planned = decision.planned
+    route = planned.route if planned is not None else None
+    reasons = route.reasons if route is not None else decision.profile.kinds
     kept = f"{decision.reason}, kept" if decision.kept else decision.reason
     told = [f"target={decision.target}", f"policy={decision.policy}"]
     if thinking:
         told.append(f"thinking={thinking}")
-    route = decision.route
     if route is not None and route.confidence is not None:
         told.append(f"confidence={route.confidence:.2f}")
     told += [f"reasons={', '.join((*reasons, *decision.notes))}"]
@@ -65,9 +66,10 @@ def report_decision(decision: Decision, thinking: str) -> dict[str, Any]:
         "context_tokens": decision.context_tokens,
         "notes": list(decision.notes),
     }
-    if decision.route is None:
+    planned = decision.planned
+    if planned is None:
         profile = decision.profile
         return {**told, "task": {"kinds": list(profile.kinds), "complexity": round(profile.complexity, 6)}}
-    report: dict[str, Any] = to_builtins(report_route(decision.route))
-    shadow = {"shadow": decision.shadow} if decision.shadow is not None else {}
-    return {**report, **told, **shadow, "propensities": {decision.target: 1.0}}
+    report: dict[str, Any] = to_builtins(report_route(planned.route))
+    shadow = {"shadow": planned.shadow} if planned.shadow is not None else {}
+    return {**report, **told, **shadow, "propensities": dict(planned.propensities)}

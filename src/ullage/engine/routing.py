@@ -6,28 +6,32 @@ the client are routed by themselves and leave the session where it is.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.core.errors import RoutingError
+from ullage.core.errors import RoutingError, StoreError
 from ullage.core.planning import SliceFacts
-from ullage.core.routing.cache_terms import Habits
+from ullage.core.routing.escalation import NO_STREAKS, Escalation, find_escalation, follow, step_up
 from ullage.core.routing.filtering import Candidate, Limits, Needs, find_eligible
+from ullage.core.routing.mistakes import read_outcomes
 from ullage.core.routing.prefix import parse_prefix
-from ullage.core.routing.route import Route, RouteSession, resolve_route
+from ullage.core.routing.redirecting import redirect
 from ullage.core.routing.task import TaskProfile, analyze_task
 from ullage.core.routing.thinking import Level
 from ullage.core.routing.turn import Turn, gather_evidence, read_turn
-from ullage.core.wire import Conversation
-from ullage.settings.route_config import make_route_config, usual_policy
+from ullage.core.wire import Conversation, read_message
 
+from .classifying import NOT_ASKED, Graded
 from .kinds import CONVERSATION
-from .quota import Quotas, add_quota
+from .route_failures import find_failure
 from .route_habits import RouteHabits
-from .route_state import LONGEST_GRUDGE_MS, Failure, SessionRoute, SessionRoutes, TaskState
+from .route_planning import Overrides, Planned, RoutePlanning, read_overrides
+from .route_pools import PoolAttempts
+from .route_state import SessionRoute, SessionRoutes, TaskState
 from .targets import Destination
 from .virtual import VirtualModels
 
@@ -36,30 +40,27 @@ if TYPE_CHECKING:
 
     from ullage.core.content import Answer
     from ullage.core.routing.exclusions import Stop
-    from ullage.core.routing.route import RouteConfig
-    from ullage.core.routing.scoring import Signals
-    from ullage.core.routing.weights import Policy
+    from ullage.core.routing.route import Route
     from ullage.settings import Settings
-    from ullage.stores import AttemptRecord, SessionRecord
+    from ullage.stores import AttemptRecord, SessionRecord, Store
 
+    from .classifying import Classifying, Question
     from .exchange import Exchange
+    from .learning import Learning
     from .observation import Observation
+    from .quota import Quotas
     from .targets import Targets
 
 Reason = Literal["user", "continuation", "retry", "helper"]
 """Why a request is sent: a new task, a further call of one, the same again, or an errand of the client."""
 
-_IDLE_MS = 300_000
-_MINUTE_MS = 60_000
 _CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
-_RETRYABLE = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-_HELPER_POLICY: Policy = "cost"
-_SAME: frozenset[Reason] = frozenset({"continuation", "retry"})
 
 
 class Asked(Struct, frozen=True, kw_only=True):
     """A request for a virtual model, as routing sees it. `tokens` estimates its prompt in tokens of a target, `warm` the tokens
-    that each target's cache holds of it; both are asked for where they are needed. `counting`: only its tokens are asked for."""
+    that each target's cache holds of it; both are asked for where they are needed. `counting`: only its tokens are asked for.
+    `graded` is what a small model said of the task."""
 
     session: str
     helper: bool
@@ -73,10 +74,11 @@ class Asked(Struct, frozen=True, kw_only=True):
     now_ms: int
     tokens: Callable[[str | None], int]
     warm: Callable[[], Mapping[str, int]]
+    graded: Graded = NOT_ASKED
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """Where a request goes. `route` is there where it was decided with this request. `notes` say what came of it beside."""
+    """Where a request goes. `planned` is there where it was decided with this request. `notes` say what came of it beside."""
 
     destination: Destination
     candidate: Candidate
@@ -87,9 +89,8 @@ class Decision(Struct, frozen=True, kw_only=True):
     policy: str
     profile: TaskProfile
     context_tokens: int | None = None
-    route: Route | None = None
+    planned: Planned | None = None
     notes: tuple[str, ...] = ()
-    shadow: str | None = None
 
     @property
     def target(self) -> str:
@@ -109,17 +110,28 @@ class Routing:
     """Decides, and remembers the sessions. Used by one thread only."""
 
     def __init__(
-        self, settings: Settings, targets: Targets | None, quotas: Quotas, *, new_id: Callable[[], str]
+        self,
+        settings: Settings,
+        targets: Targets | None,
+        quotas: Quotas,
+        learning: Learning,
+        store: Store,
+        *,
+        new_id: Callable[[], str],
     ) -> None:
         routing = settings.routing
         self.names = VirtualModels(routing.aliases, enabled=routing.enabled)
         self.sessions = SessionRoutes()
-        self._settings = settings
+        self._escalates = routing.escalation
         self._targets = targets
         self._quotas = quotas
+        self._store = store
         self._new_id = new_id
         self._habits = RouteHabits()
-        self._configs: dict[str | None, RouteConfig] = {}
+        self._pools = PoolAttempts(settings, store)
+        self._planning = RoutePlanning(
+            settings, quotas=quotas, learning=learning, habits=self._habits, pools=self._pools
+        )
 
     def recall(self, records: Iterable[SessionRecord], attempts: Iterable[AttemptRecord]) -> None:
         """Takes up what is kept of earlier runs."""
@@ -131,20 +143,30 @@ class Routing:
         known = self.sessions.find(asked.session)
         turn = read_turn(asked.conversation, asked.facts)
         candidates = self._candidates(asked)
-        if asked.helper:
-            return self._count(asked, known, candidates) or self._route(asked, turn, known, candidates, "helper")
-        failed = known.failures(asked.now_ms)
-        opener = f"{asked.hashes[turn.index]:032x}" if turn.index is not None else ""
-        reason = _reason(asked, turn, known, opener)
-        notes: tuple[str, ...] = ()
-        if reason != "user":
-            kept = self._keep(asked, turn, known, candidates, reason, failed)
-            if isinstance(kept, Decision):
-                return kept
-            notes = (kept,)
-        decision = self._route(asked, turn, known, candidates, reason, failed=failed, notes=notes)
-        self._begin_task(asked, known, decision, opener)
+        overrides = self._overrides(asked.session)
+        decision = (
+            self._run_errand(asked, turn, known, candidates, overrides)
+            if asked.helper
+            else self._step(asked, turn, known, candidates, overrides)
+        )
+        self._pools.note(decision.target)
         return decision
+
+    def find_question(self, asked: Asked, classifying: Classifying) -> Question | Graded:
+        """What a small model is to be asked of a request that begins a task, or what is known of it already."""
+        if asked.helper or not classifying.enabled:
+            return NOT_ASKED
+        known, turn = self.sessions.find(asked.session), read_turn(asked.conversation, asked.facts)
+        overrides = self._overrides(asked.session)
+        prefix, text = parse_prefix(turn.text, first_turn=turn.first)
+        if overrides.pin is not None or prefix.model is not None:
+            return NOT_ASKED
+        if _reason(asked, turn, known, _opener(asked, turn)) != "user":
+            return NOT_ASKED
+        config = self._planning.config(asked.alias, overrides)
+        evidence = gather_evidence(asked.conversation, asked.facts, turn)
+        task = analyze_task(text, previous=known.previous, evidence=evidence, analyzer=config.analyzer)
+        return classifying.consider(task, text, session=asked.session, config=config, now_ms=asked.now_ms)
 
     def author_of(self, session: str) -> Callable[[int], str | None]:
         """Who wrote the messages of a session, by their numbers."""
@@ -168,14 +190,15 @@ class Routing:
         if decision is None or decision.reason == "helper" or not observation.session:
             return
         known, now_ms = self.sessions.find(observation.session), exchange.created_ms + round(exchange.last_ms)
-        failure = _failure(exchange, answer)
+        failure = find_failure(exchange, answer, self._quotas, now_ms)
+        whole = answer is not None and answer.complete and answer.error_type is None
         if failure is not None:
-            known.failed[decision.target] = Failure(status=failure, until_ms=now_ms + LONGEST_GRUDGE_MS)
-        elif answer is not None and answer.complete:
+            known.failed[decision.target] = failure
+        elif whole:
             known.failed.clear()
-            known.answered_ms = now_ms
+            known.answered_ms, known.last_good = now_ms, decision.target
         if known.task is not None and known.task.id == decision.task_id:
-            known.task.settled = answer is not None and answer.complete and not answer.tool_calls
+            known.task.settled = whole and answer is not None and not answer.tool_calls
         observation.session_route = known.plain()
 
     def _candidates(self, asked: Asked) -> tuple[Candidate, ...]:
@@ -183,169 +206,169 @@ class Routing:
             return ()
         return self._targets.candidates(asked.conversation.dialect, client_key=asked.client_key)
 
-    def _config(self, alias: str | None) -> RouteConfig:
-        config = self._configs.get(alias)
-        if config is None:
-            config = self._configs[alias] = make_route_config(self._settings, alias)
-        return config
+    def _overrides(self, session: str) -> Overrides:
+        with contextlib.suppress(
+            StoreError
+        ):  # the settings alone hold then; the store says itself what is wrong with it
+            return read_overrides(self._store.route_overrides(session))
+        return Overrides()
 
-    def _count(self, asked: Asked, known: SessionRoute, candidates: Sequence[Candidate]) -> Decision | None:
-        """Who counts tokens: the target that the session is at."""
+    def _run_errand(
+        self, asked: Asked, turn: Turn, known: SessionRoute, candidates: Sequence[Candidate], overrides: Overrides
+    ) -> Decision:
+        """Who takes an errand of the client; tokens are counted by the target that the session is at."""
         task = known.task
         found = next((one for one in candidates if one.target == known.current), None)
-        destination = self._destination(asked, found.target) if found is not None else None
-        if not asked.counting or task is None or found is None or destination is None:
-            return None
-        return Decision(
-            destination=destination,
-            candidate=found,
-            thinking=task.thinking,
-            reason="helper",
-            kept=True,
-            task_id=task.id,
-            policy=task.policy,
-            profile=task.profile,
-        )
+        if asked.counting and task is not None and found is not None:
+            destination = self._destination(asked, found.target)
+            if destination is not None:
+                return _again(task, destination, found, "helper")
+        return self._plan(asked, turn, known, candidates, overrides, "helper", failed={})
+
+    def _step(
+        self, asked: Asked, turn: Turn, known: SessionRoute, candidates: Sequence[Candidate], overrides: Overrides
+    ) -> Decision:
+        """Who takes a step of the conversation: the target of its task, or whoever is chosen for it."""
+        failed = known.failures(asked.now_ms)
+        opener = _opener(asked, turn)
+        reason = _reason(asked, turn, known, opener)
+        notes: tuple[str, ...] = ()
+        escalation: Escalation | None = None
+        if reason != "user":
+            assert known.task is not None, "it goes on"
+            escalation = self._find_escalation(asked, turn, known.task)
+            kept = self._keep(asked, turn, known.task, candidates, overrides, reason, failed)
+            if isinstance(kept, Decision) and escalation is None:
+                known.task.messages = len(asked.facts)
+                known.task.calls += 1
+                known.note_author(len(asked.facts), kept.target, rewritten=asked.rewritten)
+                return kept
+            notes = (kept,) if isinstance(kept, str) else ()
+        decision = self._plan(asked, turn, known, candidates, overrides, reason, failed=failed, notes=notes)
+        if escalation is not None and known.task is not None:
+            decision = self._escalate(asked, known.task, decision, escalation)
+        self._begin_task(asked, known, decision, opener)
+        return decision
 
     def _keep(
         self,
         asked: Asked,
         turn: Turn,
-        known: SessionRoute,
+        task: TaskState,
         candidates: Sequence[Candidate],
+        overrides: Overrides,
         reason: Reason,
         failed: Mapping[str, str],
     ) -> Decision | str:
         """The task's target once more; a text says why it cannot take this call."""
-        task = known.task
-        assert task is not None, "it goes on"
+        target = task.target
         if task.alias != asked.alias:
             return f"{asked.alias or 'ullage/auto'} is asked for now"
-        if task.target in failed:
-            return f"{task.target} is left: {failed[task.target]}"
-        found = next((one for one in candidates if one.target == task.target), None)
+        if overrides.pin not in (None, target):
+            return f"{overrides.pin} is pinned now"
+        if target in failed:
+            return f"{target} is left: {failed[target]}"
+        found = next((one for one in candidates if one.target == target), None)
         if found is None:
-            return f"{task.target} is no longer there"
+            return f"{target} is no longer there"
         if self._quotas.cools_down(found.model.provider, asked.now_ms):
-            return f"{task.target} is left: its provider asked to wait"
-        tokens = asked.tokens(task.target)
-        config = self._config(asked.alias)
+            return f"{target} is left: its provider asked to wait"
+        tokens = asked.tokens(target)
         needs = Needs(context_tokens=tokens, output_tokens=task.profile.required_output_tokens, images=turn.images > 0)
-        limits = Limits(needs=needs, constraints=replace(config.constraints, auto_exclude=()))
-        eligible = find_eligible((found,), limits)
-        if not eligible.candidates:
-            return f"{task.target} cannot go on: {eligible.excluded[0].reason}"
-        destination = self._destination(asked, task.target)
-        if destination is None:
-            return f"{task.target} cannot be reached"
-        task.messages = len(asked.facts)
-        task.calls += 1
-        known.note_author(len(asked.facts), task.target, rewritten=asked.rewritten)
-        return Decision(
-            destination=destination,
-            candidate=found,
-            thinking=task.thinking,
-            reason=reason,
-            kept=True,
-            task_id=task.id,
-            policy=task.policy,
-            profile=task.profile,
-            context_tokens=tokens,
+        config = self._planning.config(asked.alias, overrides)
+        eligible = find_eligible(
+            (found,), Limits(needs=needs, constraints=replace(config.constraints, auto_exclude=()))
         )
+        if not eligible.candidates:
+            return f"{target} cannot go on: {eligible.excluded[0].reason}"
+        destination = self._destination(asked, target)
+        if destination is None:
+            return f"{target} cannot be reached"
+        return replace(_again(task, destination, found, reason), context_tokens=tokens)
 
-    def _route(
+    def _plan(
         self,
         asked: Asked,
         turn: Turn,
         known: SessionRoute,
         candidates: Sequence[Candidate],
+        overrides: Overrides,
         reason: Reason,
         *,
-        failed: Mapping[str, str] | None = None,
+        failed: Mapping[str, str],
         notes: tuple[str, ...] = (),
     ) -> Decision:
-        config = self._config(asked.alias)
+        goes_on = reason in ("continuation", "retry") and known.task is not None
+        task_id = known.task.id if goes_on and known.task is not None else self._new_id()
         current = known.current if any(one.target == known.current for one in candidates) else None
         tokens = asked.tokens(current)
-        warm = _warm(asked, known, current, tokens)
-        cold = _coldness(asked, known, warm)
-        session = self._session(asked, turn, known, warm, cold=cold is not None, current=current, failed=failed or {})
-        session = replace(session, signals=self._signals(candidates, asked.now_ms))
-        route = resolve_route(
+        planned = self._planning.plan(
+            asked,
+            turn,
+            known,
             candidates,
-            turn.text,
-            context_tokens=tokens,
-            images=turn.images,
-            policy=_HELPER_POLICY if asked.helper else usual_policy(self._settings, asked.alias),
-            session=session,
-            config=replace(config, thinking="off") if asked.helper else config,
+            overrides=overrides,
+            failed=failed,
+            tokens=tokens,
+            task_id=task_id,
+            fresh=reason == "user",
         )
+        route = planned.route
         if route.target is None or route.selection is None:
             assert route.stop is not None, "nobody was chosen"
             raise RouteStopped(route.stop, route)
-        destination = self._destination(asked, route.target)
-        if destination is None:
-            raise RoutingError(
-                f"{route.target} was chosen and cannot be reached",
-                hint="`ullage doctor` says whose key is missing.",
-                code="auth-unavailable",
-            )
         return Decision(
-            destination=destination,
+            destination=self._reach(asked, route.target),
             candidate=route.selection.chosen.candidate,
             thinking=route.thinking,
             reason=reason,
             kept=False,
-            task_id=known.task.id if reason in _SAME and known.task is not None else self._new_id(),
+            task_id=task_id,
             policy=route.policy,
             profile=route.task,
             context_tokens=tokens,
-            route=route,
-            notes=(*notes, *([f"cache cold ({cold})"] if cold is not None else [])),
+            planned=planned,
+            notes=(*notes, *planned.notes),
         )
 
-    def _session(
-        self,
-        asked: Asked,
-        turn: Turn,
-        known: SessionRoute,
-        warm: Mapping[str, int],
-        *,
-        cold: bool,
-        current: str | None,
-        failed: Mapping[str, str],
-    ) -> RouteSession:
-        """What the session knows as the task begins."""
-        previous = None if asked.helper else known.previous
-        evidence = gather_evidence(asked.conversation, asked.facts, turn)
-        first = turn.first and not asked.helper
-        _, text = parse_prefix(turn.text, first_turn=first)
-        likely = analyze_task(text, previous=previous, evidence=evidence)
-        return RouteSession(
-            first_turn=first,
-            current=current,
-            cold=cold,
-            warm=warm,
-            habits=Habits(calls=1) if asked.helper else self._habits.of(likely.kinds),
-            previous=previous,
-            evidence=evidence,
-            trigger="extension" if asked.helper else "user",
-            failed=failed,
-            switched_usd=known.switched_usd,
-            stayed_usd=known.stayed_usd,
-        )
+    def _find_escalation(self, asked: Asked, turn: Turn, task: TaskState) -> Escalation | None:
+        """Whether the calls since the last request show that the task asks for more (section 21)."""
+        if not self._escalates:
+            return None
+        start, streaks = task.messages, task.streaks
+        if asked.rewritten or start > len(asked.facts):
+            start, streaks = (turn.index or 0) + 1, NO_STREAKS
+        dialect = asked.conversation.dialect
+        new = (read_message(piece, dialect) for piece in asked.conversation.messages[start:])
+        task.streaks = follow(streaks, read_outcomes(new))
+        return find_escalation(task.streaks, pinned=task.pinned, done=task.escalated)
 
-    def _signals(self, candidates: Sequence[Candidate], now_ms: int) -> Mapping[str, Signals]:
-        """What is known of the candidates' providers."""
-        return add_quota({}, [one.target for one in candidates], self._quotas.signals(now_ms))
+    def _escalate(self, asked: Asked, task: TaskState, decision: Decision, escalation: Escalation) -> Decision:
+        """The same task at a stronger target, or with more thinking; once."""
+        task.escalated = True
+        assert decision.planned is not None, "it was decided"
+        route = decision.planned.route
+        step = step_up(route.ranked, task.target, task.thinking)
+        if step is None:
+            return decision
+        moved = redirect(route, step.target, escalation.reason)
+        assert moved.selection is not None, "it is ranked"
+        return replace(
+            decision,
+            destination=self._reach(asked, step.target),
+            candidate=moved.selection.chosen.candidate,
+            thinking=step.thinking,
+            planned=replace(decision.planned, route=replace(moved, thinking=step.thinking)),
+            notes=(*decision.notes, f"escalated: {escalation.reason}"),
+        )
 
     def _begin_task(self, asked: Asked, known: SessionRoute, decision: Decision, opener: str) -> None:
         """Notes what was decided; a task that is moved to another target goes on as the same."""
-        assert decision.route is not None, "it was decided"
+        assert decision.planned is not None, "it was decided"
         before = known.task if known.task is not None and known.task.id == decision.task_id else None
         if before is None and known.task is not None:
             self._habits.add(known.task.profile.kinds, known.task.calls)
-        _note_spending(known, decision.route)
+        _note_spending(known, decision.planned.route)
         known.current = decision.target
         known.compacted = False
         known.note_author(len(asked.facts), decision.target, rewritten=asked.rewritten)
@@ -360,7 +383,20 @@ class Routing:
             started_ms=before.started_ms if before is not None else asked.now_ms,
             alias=asked.alias,
             calls=before.calls + 1 if before is not None else 1,
+            pinned=decision.planned.pinned,
+            escalated=before.escalated if before is not None else False,
+            streaks=before.streaks if before is not None else NO_STREAKS,
         )
+
+    def _reach(self, asked: Asked, target: str) -> Destination:
+        found = self._destination(asked, target)
+        if found is None:
+            raise RoutingError(
+                f"{target} was chosen and cannot be reached",
+                hint="`ullage doctor` says whose key is missing.",
+                code="auth-unavailable",
+            )
+        return found
 
     def _destination(self, asked: Asked, target: str) -> Destination | None:
         assert self._targets is not None, "it has candidates"
@@ -377,6 +413,24 @@ def has_key(headers: Mapping[str, str]) -> bool:
     return any(headers.get(name) for name in _CREDENTIALS)
 
 
+def _again(task: TaskState, destination: Destination, candidate: Candidate, reason: Reason) -> Decision:
+    """A task's target once more."""
+    return Decision(
+        destination=destination,
+        candidate=candidate,
+        thinking=task.thinking,
+        reason=reason,
+        kept=True,
+        task_id=task.id,
+        policy=task.policy,
+        profile=task.profile,
+    )
+
+
+def _opener(asked: Asked, turn: Turn) -> str:
+    return f"{asked.hashes[turn.index]:032x}" if turn.index is not None else ""
+
+
 def _reason(asked: Asked, turn: Turn, known: SessionRoute, opener: str) -> Reason:
     """Whether the request begins a task, goes on with one, or repeats its newest call."""
     task = known.task
@@ -391,26 +445,6 @@ def _reason(asked: Asked, turn: Turn, known: SessionRoute, opener: str) -> Reaso
     return "continuation" if asked.rewritten and known.compacted and not task.settled else "user"
 
 
-def _warm(asked: Asked, known: SessionRoute, current: str | None, tokens: int) -> Mapping[str, int]:
-    """Tokens of the prompt that each target's cache holds. Of the current one all, where its provider has not told."""
-    warm = dict(asked.warm())
-    if current is not None and current not in warm:
-        warm[current] = tokens if asked.now_ms - known.answered_ms <= _IDLE_MS else 0
-    return warm
-
-
-def _coldness(asked: Asked, known: SessionRoute, warm: Mapping[str, int]) -> str | None:
-    """Why no cache holds the session's prefix any more; `None` where one may (section 12.3)."""
-    if known.current is None:
-        return None
-    if known.compacted:
-        return "compaction"
-    idle_ms = asked.now_ms - known.answered_ms
-    if known.answered_ms and not any(warm.values()) and idle_ms > _IDLE_MS:
-        return f"idle {idle_ms // _MINUTE_MS}m"
-    return None
-
-
 def _note_spending(known: SessionRoute, route: Route) -> None:
     """What the session's switches have cost, and what staying would have (section 12.4)."""
     switch = route.selection.switch if route.selection is not None else None
@@ -419,16 +453,3 @@ def _note_spending(known: SessionRoute, route: Route) -> None:
     known.stayed_usd += switch.stay_usd or 0.0
     if route.target == switch.other:
         known.switched_usd += max(0.0, switch.cache_loss_usd or 0.0)
-
-
-def _failure(exchange: Exchange, answer: Answer | None) -> str | None:
-    """What went wrong in a way that another target may mend; `None` where nothing did, or nothing can."""
-    if exchange.outcome == "left":
-        return None
-    if exchange.status is None:
-        return exchange.warnings[-1] if exchange.warnings else "no answer"
-    if exchange.status in _RETRYABLE:
-        return str(exchange.status)
-    if exchange.status < 400 and (exchange.outcome == "cut" or (answer is not None and answer.error_type is not None)):
-        return "a broken answer"
-    return None

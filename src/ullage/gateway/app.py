@@ -130,7 +130,7 @@ class Gateway:
         self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange, send: Send, query: str
     ) -> None:
         """Sends what the route and the plan made of the request."""
-        departure = await self._engine.depart(exchange)
+        departure = await self._engine.depart(exchange, self._upstream)
         told = told_headers(departure, trace=exchange.headers.get(TRACE_HEADER) == "1")
         told += warning_headers(exchange.headers)
         if isinstance(departure.refusal, RoutingError) and endpoint.purpose == "count_tokens":

@@ -1,0 +1,166 @@
+"""What the user has set, what went wrong and what is only watched, in routes over real sockets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.gateway.routes import FRONTIER, LIGHT, STRONG, ask, run_routed
+from ullage.daemon import Daemon
+from ullage.stores import RouteOverride
+from ullage.testing import Exchange, FakeProvider, make_request, make_tools
+
+EASY = "Rename the variable x in this line to count."
+HARD = "Plan and review the architecture of our payment service, then debug the failing production deployment."
+MISTAKE = Exchange(
+    tool="Edit",
+    arguments={"file_path": "a.py", "old_string": "x"},
+    result="<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>",
+)
+
+
+def override(gateway: Daemon, key: str, value: Any, session: str = "s") -> None:
+    gateway.store.put_route_override(RouteOverride(session=session, key=key, value=value, at_ms=1))
+    assert gateway.store.flush()
+
+
+async def test_a_pin_of_the_user_holds_from_the_next_request_on(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    turns: list[str | Exchange] = [EASY]
+    async with run_routed(fake, tmp_path, routing={"policy": "cost"}) as gateway:
+        first = await ask(gateway, client, make_request("anthropic", model="auto", turns=turns))
+        override(gateway, "pin", FRONTIER)
+        turns.append(Exchange())
+        second = await ask(gateway, client, make_request("anthropic", model="auto", turns=turns))
+        override(gateway, "pin", None)
+        other = await ask(gateway, client, make_request("anthropic", model="auto", turns=[EASY]), session="other")
+    assert (first.route["target"], second.route["target"]) == (LIGHT, FRONTIER)
+    assert second.route["notes"][0] == f"{FRONTIER} is pinned now"
+    assert other.route["target"] == LIGHT
+
+
+async def test_a_policy_and_a_level_of_the_user_hold_for_all_sessions(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with run_routed(fake, tmp_path) as gateway:
+        override(gateway, "policy", "cost", session="")
+        override(gateway, "thinking", "max", session="")
+        came = await ask(gateway, client, make_request("openai-responses", model="auto", turns=[HARD]))
+    assert came.route["policy"] == "cost"
+    assert came.route["thinking"] == "max"
+
+
+async def test_where_routing_is_off_the_session_stays_where_it_is(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with run_routed(fake, tmp_path) as gateway:
+        first = await ask(gateway, client, make_request("anthropic", model="auto", turns=[f"@model:{LIGHT} {EASY}"]))
+        override(gateway, "activation", "off")
+        turns = [f"@model:{LIGHT} {EASY}", "Done.", HARD]
+        second = await ask(gateway, client, make_request("anthropic", model="auto", turns=turns))
+    assert first.route["target"] == second.route["target"] == LIGHT
+    assert "routing is off for this session" in second.route["notes"]
+
+
+async def test_shadow_records_what_it_would_have_taken(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with run_routed(fake, tmp_path, routing={"shadow": True}) as gateway:
+        await ask(gateway, client, make_request("anthropic", model="auto", turns=[f"@model:{LIGHT} {EASY}"]))
+        turns = [f"@model:{LIGHT} {EASY}", "Done.", HARD]
+        came = await ask(gateway, client, make_request("anthropic", model="auto", turns=turns))
+    assert came.route["target"] == LIGHT
+    assert came.route["shadow"] in (STRONG, FRONTIER)
+    assert f"would select {came.route['shadow']}" in came.headers["x-ullage-route"]
+    assert came.route["propensities"] == {LIGHT: 1.0} or came.route["shadow"] in came.route["propensities"]
+
+
+async def test_two_mistakes_of_a_tool_in_a_row_go_to_a_stronger_model_once(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    came = []
+    async with run_routed(fake, tmp_path, routing={"policy": "cost"}) as gateway:
+        for mistakes in range(6):
+            turns: list[str | Exchange] = [EASY, *[MISTAKE] * mistakes]
+            request = make_request("anthropic", model="auto", turns=turns, tools=make_tools(1))
+            came.append(await ask(gateway, client, request))
+    targets = [one.route["target"] for one in came]
+    assert targets[:2] == [LIGHT, LIGHT]
+    assert len(set(targets[2:])) == 1 and targets[2] in (STRONG, FRONTIER)
+    assert any(note.startswith("escalated: 2 mistakes of Edit in a row") for note in came[2].route["notes"])
+    assert [one.route["kept"] for one in came] == [False, True, False, True, True, True]
+    assert len({one.route["task_id"] for one in came}) == 1
+
+
+async def test_a_pin_is_never_escalated(tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession) -> None:
+    came = []
+    async with run_routed(fake, tmp_path) as gateway:
+        for mistakes in range(4):
+            turns: list[str | Exchange] = [f"@model:{LIGHT} {EASY}", *[MISTAKE] * mistakes]
+            came.append(await ask(gateway, client, make_request("anthropic", model="auto", turns=turns)))
+    assert {one.route["target"] for one in came} == {LIGHT}
+
+
+async def test_a_fault_of_planning_takes_the_fail_safe_route(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr("ullage.engine.route_planning.resolve_route", fail)
+    async with run_routed(fake, tmp_path) as gateway:
+        came = await ask(gateway, client, make_request("openai-chat", model="auto", turns=[HARD]))
+    assert came.status == 200
+    assert came.route["target"] in (LIGHT, STRONG, FRONTIER)
+    assert "fail-safe" in came.headers["x-ullage-route"]
+
+
+async def test_a_fault_of_routing_itself_never_sends_the_virtual_name(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr("ullage.engine.routing.read_turn", fail)
+    async with run_routed(fake, tmp_path) as gateway:
+        came = await ask(gateway, client, make_request("anthropic", model="auto", turns=[HARD]))
+    assert came.status == 503
+    assert b"routing_failed" in came.body
+    assert not len(fake.requests)
+
+
+async def test_a_fault_of_planning_the_context_sends_the_request_as_routed(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr("ullage.engine.managing.plan_live", fail)
+    async with run_routed(fake, tmp_path, mode="managed") as gateway:
+        came = await ask(gateway, client, make_request("anthropic", model="auto", turns=[HARD]))
+    assert (came.status, came.headers["x-ullage-plan"]) == (200, "fallback")
+    assert b'"auto"' not in fake.requests[0].body
+
+
+async def test_a_routed_request_is_planned_for_its_target(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with run_routed(fake, tmp_path, mode="managed") as gateway:
+        came = await ask(gateway, client, make_request("anthropic", model="auto", turns=[HARD]))
+    assert came.headers["x-ullage-plan"] == "unchanged"
+    assert came.call.awareness is not None
+    assert came.call.awareness["profile"]["key"] == came.route["target"]
+    assert came.call.plan is not None and came.call.plan["limit"] > 100_000
+
+
+async def test_privacy_is_that_of_the_target(tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession) -> None:
+    secret = "AKIAIOSFODNN7EXAMPLE"
+    text = f"{EASY} My key is aws_access_key_id={secret}."
+    async with run_routed(fake, tmp_path, privacy={"enabled": True}) as gateway:
+        came = await ask(gateway, client, make_request("anthropic", model="auto", turns=[text]))
+    assert came.status in (200, 403)
+    assert not len(fake.requests) or secret.encode() not in fake.requests[0].body or came.call.plan is not None
