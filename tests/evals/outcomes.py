@@ -17,6 +17,9 @@ PRICES = {
 }
 
 
+_OPENINGS = ("Say", "Tell", "Write", "Count", "Find", "Show", "Guess", "Reckon", "Work out", "Decide")
+
+
 def layers(_provider: str, model: str) -> tuple[Layer, ...]:
     """Catalogues that know four models."""
     if model not in PRICES:
@@ -55,7 +58,7 @@ def questions(count: int = 60) -> RoutingSet:
         Item(
             id=f"q{number}",
             group=None,
-            prompt=f"How many {'apples' if number % 3 else 'stars'} are there {'now ' * (number % 3 == 0)}?",
+            prompt=f"{_OPENINGS[number // 3 % 10]} how many {'apples' if number % 3 else 'stars'} there are now",
             outcomes=(Outcome(float(number % 3 > 0), 0.0), Outcome(1.0, 1.0)),
         )
         for number in range(count)

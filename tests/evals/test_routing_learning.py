@@ -20,6 +20,16 @@ def test_a_repository_is_in_one_fold() -> None:
     assert len({fold for found in folds.values() for fold in found}) == 4
 
 
+def test_prompts_that_begin_alike_are_in_one_fold_and_folds_are_of_like_size() -> None:
+    data = questions(100)
+    folds = fold_by_group(data)
+    openings = defaultdict(set)
+    for item, fold in zip(data.items, folds, strict=True):
+        openings[tuple(item.prompt.split()[:3])].add(fold)
+    assert all(len(found) == 1 for found in openings.values())
+    assert {folds.count(fold) for fold in range(FOLDS)} <= {18, 19, 20, 21, 22}
+
+
 def test_folds_go_by_the_task_and_not_by_its_place() -> None:
     data = questions()
     turned = replace(data, items=data.items[::-1])

@@ -10,7 +10,7 @@ from ullage.core.routing.pricing import price_label
 from ullage.core.routing.task import analyze_task
 
 from .routing_data import pair_of, read_folder
-from .routing_learning import expect_all, fold_by_task
+from .routing_learning import expect_all, fold_by_group
 from .routing_methods import SHIPPED, plan_methods, threshold_methods
 from .routing_published import Check, check_aider, check_set
 from .routing_scores import DRAWS, MethodScore, SetScore, score_methods
@@ -141,7 +141,7 @@ def _tell(data: RoutingSet, candidates: Sequence[Candidate]) -> Iterable[Knowled
 
 
 def _score_thresholds(data: RoutingSet, draws: int, watch: Watch) -> list[ThresholdScore]:
-    expected = expect_all(data, "words", folds=fold_by_task(data))
+    expected = expect_all(data, "words", folds=fold_by_group(data))
     gains = {item.id: strong - weak for item, (weak, strong) in zip(data.items, expected, strict=True)}
     measures: dict[str, Callable[[Item], float]] = {
         COMPLEXITY: lambda item: analyze_task(item.prompt).complexity,

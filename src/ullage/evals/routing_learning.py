@@ -30,6 +30,7 @@ LEAST = 3
 """A feature of fewer tasks says nothing."""
 
 _WORD = re.compile(r"[a-z]+|\d|[^\w\s]", re.ASCII)
+_ALIKE = 3  # first words that prompts of one template share
 _OPENING = 4  # words of a prompt whose pairs count too: how it begins tells its sort
 
 
@@ -75,15 +76,15 @@ def expect_all(data: RoutingSet, teacher: Teacher, *, folds: Sequence[int]) -> l
 
 
 def fold_by_group(data: RoutingSet) -> list[int]:
-    """A fold for each task: all of a repository in one, the largest placed first where fewest are; a task of none by its name."""
-    sizes = Counter(item.group for item in data.items if item.group is not None)
+    """A fold for each task, all of a group in one: of a repository, or of those that begin alike, so that nothing is learned from
+    another filling of the same template. The largest group is placed first, each where fewest tasks are."""
+    groups = [_group(item) for item in data.items]
     filled = [0] * FOLDS
     places: dict[str, int] = {}
-    for group, size in sorted(sizes.items(), key=lambda each: (-each[1], each[0])):
-        place = filled.index(min(filled))
-        places[group] = place
-        filled[place] += size
-    return [places[item.group] if item.group is not None else _fold(item.id) for item in data.items]
+    for group, size in sorted(Counter(groups).items(), key=lambda each: (-each[1], each[0])):
+        places[group] = filled.index(min(filled))
+        filled[places[group]] += size
+    return [places[group] for group in groups]
 
 
 def fold_by_task(data: RoutingSet) -> list[int]:
@@ -104,6 +105,10 @@ def _words(prompt: str) -> Iterator[str]:
     yield from words
     yield from (f"{one} {other}" for one, other in itertools.pairwise(words[:_OPENING]))
     yield f"length {int(2 * log2(1 + len(prompt)))}"
+
+
+def _group(item: Item) -> str:
+    return item.group if item.group is not None else " ".join(item.prompt.lower().split()[:_ALIKE])
 
 
 def _fold(name: str) -> int:

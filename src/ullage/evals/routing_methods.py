@@ -140,12 +140,13 @@ class _Expected:
 
 
 def _lessons(data: RoutingSet, candidates: Sequence[Candidate]) -> list[_Judged | _Expected]:
-    """Where there are repositories, the product learns in others than it is judged in, and the proposal in the same."""
-    teacher: Teacher = "repository" if any(item.group is not None for item in data.items) else "words"
-    return [
-        _Judged(data, candidates, fold_by_group(data)),
-        _Expected(data, candidates, fold_by_task(data), teacher),
-    ]
+    """Both learn from other groups than they are judged in; of a repository, nothing can be learned but in itself."""
+    folds = fold_by_group(data)
+    if any(item.group is not None for item in data.items):
+        expected = _Expected(data, candidates, fold_by_task(data), "repository")
+    else:
+        expected = _Expected(data, candidates, folds, "words")
+    return [_Judged(data, candidates, folds), expected]
 
 
 def _taught(lesson: _Judged | _Expected, data: RoutingSet, candidates: Sequence[Candidate], policy: Policy) -> Method:
