@@ -198,6 +198,17 @@ def test_a_store_that_cannot_be_read_leaves_what_is_known(
         learning.read(NOW_MS)
 
 
+def test_what_is_said_is_worked_out_once_a_minute_and_forgotten_little_by_little(
+    learning: Learning, store: MemoryStore
+) -> None:
+    store.put_feedback(FeedbackRecord(id="v", created_ms=NOW_MS, target=GOOD, good=True, kinds=TASK.kinds))
+    learning.read(NOW_MS)
+    first, again = (learning.signals(TASK, [GOOD], NOW_MS) for _ in range(2))
+    assert first[0][GOOD] is again[0][GOOD]
+    later = learning.signals(TASK, [GOOD], NOW_MS + 30 * 24 * 60 * 60_000)
+    assert later[1][GOOD] == pytest.approx(first[1][GOOD] / 2, rel=1e-4)
+
+
 def test_exploring_speaks_for_what_is_not_known(store: MemoryStore) -> None:
     store.put_call(call("a", BAD))
     cautious, curious = Learning(store), Learning(store, explore=0.1)

@@ -96,7 +96,7 @@ def test_only_the_provider_and_the_user_end_a_task_badly(
 def test_switches_and_escalation_are_told_with_the_attempts_of_each_target(teller: Teller) -> None:
     teller.call("t1", LIGHT, after_ms=0)
     teller.call("t1", LIGHT, after_ms=1)
-    teller.call("t1", STRONG, after_ms=2, route={"escalated": True})
+    teller.call("t1", STRONG, after_ms=2, route={"notes": ["escalated: edit failed twice"]})
     task = teller.tell()
     assert (task.targets, task.last_target) == ({LIGHT: 2, STRONG: 1}, STRONG)
     assert (task.switches, task.escalated) == (1, True)

@@ -32,6 +32,7 @@ _log = logging.getLogger("ullage.engine")
 FRESH_MS = 30_000
 """What was read longer ago is read anew: other processes and commands write to the same store."""
 
+_MINUTE_MS = 60_000
 _NOTHING = Ratios(input=None, cached=None, output=None)
 
 
@@ -62,6 +63,7 @@ class Learning:
         self._expired = 0
         self._read_ms: int | None = None
         self._lessons = Lessons()
+        self._answers = _Answers(self._lessons, 0, self._exploration)
 
     def signals(
         self, task: TaskProfile, targets: Iterable[str], now_ms: int
@@ -71,9 +73,9 @@ class Learning:
         self.refresh(now_ms)
         signals: dict[str, Signals] = {}
         preferences: dict[str, float] = {}
-        lessons = self._lessons
+        answers = self._answers_at(now_ms)
         for target in targets:
-            signal, preference = _lesson(lessons, target, task.kinds, now_ms, self._exploration)
+            signal, preference = answers.of(target, task.kinds)
             if signal is not None:
                 signals[target] = signal
             if preference:
@@ -99,6 +101,13 @@ class Learning:
             self._lessons = lessons
             if expired == self._expired:  # else what was written meanwhile may not be among it
                 self._read_ms = now_ms
+
+    def _answers_at(self, now_ms: int) -> _Answers:
+        lessons, minute = self._lessons, now_ms // _MINUTE_MS
+        answers = self._answers
+        if answers.lessons is not lessons or answers.minute != minute:
+            answers = self._answers = _Answers(lessons, minute, self._exploration)
+        return answers
 
     def refresh(self, now_ms: int) -> None:
         """Has everything read anew in the background, where it is old or was never read."""
@@ -153,20 +162,35 @@ def _measure(attempts: Sequence[AttemptRecord]) -> tuple[dict[str, Pace], dict[s
     )
 
 
-def _lesson(
-    lessons: Lessons, target: str, kinds: Sequence[str], now_ms: int, exploration: float
-) -> tuple[Signals | None, float]:
-    reliability = lessons.learned.reliability(target, kinds, now_ms, exploration=exploration)
-    quality = lessons.learned.quality(target, kinds, now_ms)
-    pace = lessons.paces.get(target)
-    if reliability is None and pace is None and not quality.offset:
-        return None, 0.0
-    signals = Signals(
-        latency_ms=None if pace is None else pace.answer_ms,
-        reliability=None if reliability is None else reliability.score,
-        learning=tell(reliability, quality),
-    )
-    return signals, quality.preference
+class _Answers:
+    """What is said of targets within one minute, worked out once: what is forgotten within one is not worth the time."""
+
+    def __init__(self, lessons: Lessons, minute: int, exploration: float) -> None:
+        self.lessons = lessons
+        self.minute = minute
+        self._exploration = exploration
+        self._known: dict[tuple[str, Sequence[str]], tuple[Signals | None, float]] = {}
+
+    def of(self, target: str, kinds: tuple[str, ...]) -> tuple[Signals | None, float]:
+        """The signals of a target for tasks of these kinds, and the preference for it."""
+        found = self._known.get((target, kinds))
+        if found is None:
+            found = self._known[target, kinds] = self._work_out(target, kinds)
+        return found
+
+    def _work_out(self, target: str, kinds: tuple[str, ...]) -> tuple[Signals | None, float]:
+        now_ms, learned = self.minute * _MINUTE_MS, self.lessons.learned
+        reliability = learned.reliability(target, kinds, now_ms, exploration=self._exploration)
+        quality = learned.quality(target, kinds, now_ms)
+        pace = self.lessons.paces.get(target)
+        if reliability is None and pace is None and not quality.offset:
+            return None, 0.0
+        signals = Signals(
+            latency_ms=None if pace is None else pace.answer_ms,
+            reliability=None if reliability is None else reliability.score,
+            learning=tell(reliability, quality),
+        )
+        return signals, quality.preference
 
 
 def _start_thread(job: Callable[[], None]) -> None:

@@ -61,8 +61,9 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     asked for in. `usage` has the disjoint names of docs/decisions/0001. Sizes in bytes, times in milliseconds.
 
     `route` is of a routed call why it went where it did: `task_id`, `target` (the one it was sent to), `task` with `kinds` and
-    `complexity`, `policy`, `reason` (`user`, `continuation`, `retry`, `helper`), and where it was decided with this call also
-    `ranked`, the scores of all candidates, `propensities` and `shadow`. A call whose route has a `task_id` is found by it.
+    `complexity`, `policy`, `reason` (`user`, `continuation`, `retry`, `helper`), `notes` of what befell it. Where it was decided
+    with this call it also has `ranked`, the scores of all candidates, `propensities` and `shadow`. A call whose route has a
+    `task_id` is found by it.
     """
 
     id: str

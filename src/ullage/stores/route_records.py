@@ -96,8 +96,13 @@ class AttemptRoute(Struct, frozen=True, kw_only=True):
     target: str | None = None
     policy: str | None = None
     reason: str | None = None
-    escalated: bool = False
+    notes: tuple[str, ...] = ()
     task: AttemptTask = AttemptTask()
+
+    @property
+    def escalated(self) -> bool:
+        """Whether the task was moved to a stronger target with this call (section 21)."""
+        return any(note.startswith("escalated") for note in self.notes)
 
 
 class AttemptProfile(Struct, frozen=True, kw_only=True):
