@@ -72,6 +72,22 @@ def test_a_line_that_is_something_else_is_named(tmp_path: Path, file: str, line:
         read_folder(path.parent)
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [("swe_bench_verified.csv", "instance,model,resolved,cost_usd,calls\n"), ("gsm8k_two_models.jsonl", "\n")],
+)
+def test_a_file_without_outcomes_is_told(tmp_path: Path, file: str, text: str) -> None:
+    path = write_folder(tmp_path / "data") / file
+    path.write_text(text)
+    with pytest.raises(InputError, match="holds no outcomes"):
+        read_folder(path.parent)
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no outcomes of models"):
+        read_folder(tmp_path / "nowhere")
+
+
 def test_a_packed_file_that_is_cut_is_told(tmp_path: Path) -> None:
     path = write_folder(tmp_path / "data") / "llmrouter_nine_models.jsonl.xz"
     path.write_bytes(path.read_bytes()[:-20])

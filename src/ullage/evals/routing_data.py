@@ -92,7 +92,10 @@ def read_folder(folder: Path) -> Found:
         if path is None:
             missing.append(name)
             continue
-        sets.append(read(path))
+        data = read(path)
+        if not data.items:
+            raise InputError(f"{path} holds no outcomes.", hint="Give the whole file, or take it out of the folder.")
+        sets.append(data)
     path = _find(folder, AIDER)
     if path is None:
         missing.append(AIDER)
