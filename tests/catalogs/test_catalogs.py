@@ -28,6 +28,37 @@ def current_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_version", lambda: "0.2.3")
 
 
+class TestModels:
+    def test_those_are_listed_that_litellm_has_and_that_a_provider_has_told_of(self, catalogs: Catalogs) -> None:
+        before = catalogs.models("openrouter")
+        assert "gpt-5" in catalogs.models("openai")
+        catalogs.note_models("openrouter", OPENROUTER_LIST.replace(b"gpt-4o-mini", b"gpt-9"))
+        assert set(catalogs.models("openrouter")) == {*before, "openai/gpt-9"} != set(before)
+
+    def test_of_a_local_server_what_it_has_told_is_known(self, catalogs: Catalogs) -> None:
+        assert catalogs.models("127.0.0.1:8080") == ()
+        catalogs.note_models("127.0.0.1:8080", LOCAL_LIST)
+        assert catalogs.models("127.0.0.1:8080") == ("llama",)
+
+    def test_without_litellm_genai_prices_lists_them(self, folder: Path) -> None:
+        (folder / LITELLM_FILE).unlink()
+        assert "gpt-5" in open_catalogs(folder).models("openai")
+
+    @pytest.mark.parametrize("provider", ["", "nobody", "x" * 10_000])
+    def test_any_name_can_be_asked_for(self, catalogs: Catalogs, provider: str) -> None:
+        assert catalogs.models(provider) == ()
+
+    def test_the_edition_is_the_same_until_something_new_is_known(self, catalogs: Catalogs) -> None:
+        first = catalogs.edition
+        assert catalogs.layers("openai", "gpt-5")
+        assert catalogs.edition is first
+        catalogs.note_models("127.0.0.1:8080", LOCAL_LIST)
+        second = catalogs.edition
+        assert second is not first
+        catalogs.note_models("127.0.0.1:8080", LOCAL_LIST)
+        assert catalogs.edition is second
+
+
 class TestLayers:
     def test_each_source_has_its_layer(self, catalogs: Catalogs) -> None:
         layers = catalogs.layers("openai", "gpt-5")

@@ -21,7 +21,7 @@ from .providers import find_provider
 from .reported import LONGEST_ID, read_models
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from ullage.core.profiles import Layer
@@ -62,17 +62,11 @@ class _State:
         return answer
 
     def models(self, provider: str) -> tuple[str, ...]:
-        said = self.reported.get(provider)
-        if said is not None:
-            return tuple(sorted(said.models))
-        row = find_provider(provider)
-        if row is None:
-            return ()
+        said, row = self.reported.get(provider), find_provider(provider)
+        found = set(said.models if said is not None else ())
         # Ids of LiteLLM are those that are sent; genai-prices has some that only name a family.
-        rows = [self.litellm.rows(one) for one in row.litellm] if self.litellm is not None else []
-        if not any(rows) and self.genai is not None:
-            rows = [self.genai.rows(one) for one in row.genai]
-        return tuple(sorted({model for listed in rows for model in listed}))
+        listed = set(_ids(self.litellm, row.litellm if row is not None else ()))
+        return tuple(sorted(found | (listed or set(_ids(self.genai, row.genai if row is not None else ())))))
 
     def _find(self, provider: str, model: str) -> Iterator[Layer]:
         question = Question(provider, model, find_provider(provider))
@@ -84,6 +78,13 @@ class _State:
         layer = find_reported(said.models, model, said.as_of) if said is not None else None
         if layer is not None:
             yield layer
+
+
+def _ids(catalogue: Catalogue | None, providers: Iterable[str]) -> Iterator[str]:
+    """Ids of all models that a catalogue lists for these providers."""
+    if catalogue is not None:
+        for provider in providers:
+            yield from catalogue.rows(provider)
 
 
 class Catalogs:
@@ -113,7 +114,7 @@ class Catalogs:
         return self._state.layers(provider, model)
 
     def models(self, provider: str) -> tuple[str, ...]:
-        """Ids of the models that a provider said it offers; where it said nothing, of those that catalogues list for it."""
+        """Ids of models that a provider has told of and that catalogues list for it; lists come in pages, so neither is all."""
         return self._state.models(provider) if len(provider) <= LONGEST_NAME else ()
 
     @property
