@@ -1,0 +1,240 @@
+"""A day of routed sessions, live: a gateway, five models of different price, window and quality, a clock that is moved on.
+
+What is chosen and what it cost is held against never switching within a session, and against always taking the strongest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import aiohttp
+import pytest
+
+from ullage.core.profiles import Prices
+from ullage.core.profiles.cache_rules import find_cache_rule
+from ullage.core.wire import DIALECTS
+from ullage.daemon import Daemon
+from ullage.stores import CallRecord, RouteOverride
+from ullage.stores.metrics import cost_nano_usd
+from ullage.testing import Exchange, FakeProvider, make_prose, make_request, make_tools
+from ullage.testing.gateway import run_gateway
+
+
+class Offer(NamedTuple):
+    """USD per million tokens of input, tokens of the window, and whether it reads pictures. Tiers are as published."""
+
+    usd: float
+    window: int
+    images: bool
+
+
+MID = "openrouter/qwen/qwen3.8-flash"
+LIGHT = "openrouter/anthropic/claude-haiku-4-5"
+WIDE = "openrouter/google/gemini-flash-latest"
+STRONG = "openrouter/anthropic/claude-sonnet-4-5"
+STRONGEST = "openrouter/openai/gpt-5"
+OFFERS = {
+    MID: Offer(0.3, 64_000, False),
+    LIGHT: Offer(1.0, 200_000, True),
+    WIDE: Offer(0.5, 1_000_000, True),
+    STRONG: Offer(3.0, 200_000, True),
+    STRONGEST: Offer(10.0, 400_000, True),
+}
+
+EASY = "Rename the variable x in this line to count."
+HARD = "Plan and review the architecture of our payment service, then debug the failing production deployment."
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+MINUTE_MS = 60_000
+
+
+class Step(NamedTuple):
+    """One request of the script: its session, what is said so far, how long nobody spoke before it."""
+
+    name: str
+    session: str
+    turns: tuple[str | Exchange, ...]
+    picture: bool = False
+    idle_ms: int = 20_000
+
+
+LOOP = (EASY, Exchange(), Exchange())
+LONG = (make_prose(600_000), "Read.", "Summarize what this says.")
+SCRIPT = (
+    Step("simple", "a", LOOP[:1]),
+    Step("simple, its tool loop", "a", LOOP[:2]),
+    Step("simple, its tool loop goes on", "a", LOOP),
+    Step("hard", "b", (HARD,)),
+    Step("hard, its tool loop", "b", (HARD, Exchange())),
+    Step("continuation", "b", (HARD, Exchange(), "Half of it is done.", "continue")),
+    Step("long", "c", LONG),
+    Step("image", "d", ("What does this picture show?",), picture=True),
+    Step("switch", "a", (*LOOP, "Done.", "What does this picture show?"), picture=True),
+    Step("warm", "b", (HARD, Exchange(), "Half of it is done.", "continue", "Done.", "继续")),
+    Step(
+        "cold cache",
+        "b",
+        (HARD, Exchange(), "Half of it is done.", "continue", "Done.", "继续", "Done.", EASY),
+        idle_ms=12 * MINUTE_MS,
+    ),
+)
+
+
+class Day(NamedTuple):
+    """The records of the script by the names of its steps; what was refused is not in `answered`."""
+
+    records: dict[str, CallRecord]
+    events: list[tuple[str, Any]]
+
+    @property
+    def answered(self) -> dict[str, CallRecord]:
+        return {name: call for name, call in self.records.items() if call.status == 200}
+
+    def target(self, name: str) -> str:
+        return str(self.route(name)["target"])
+
+    def route(self, name: str) -> dict[str, Any]:
+        route = self.records[name].route
+        assert route is not None
+        return route
+
+    def usd(self, *names: str) -> float:
+        """What the steps cost, all that were answered if none is named, by what the provider counted."""
+        return sum(paid_usd(self.answered[name]) for name in names or self.answered)
+
+
+def paid_usd(call: CallRecord) -> float:
+    assert call.usage is not None
+    nano = cost_nano_usd(
+        call.usage, prices_of(f"{call.provider}/{call.model}"), find_cache_rule(call.provider, call.model)
+    )
+    assert nano is not None
+    return nano / 1e9
+
+
+def prices_of(target: str) -> Prices:
+    usd = OFFERS[target].usd
+    return Prices(input=usd, output=5 * usd, cache_read=usd / 10, cache_write=usd)
+
+
+def sections(url: str) -> dict[str, Any]:
+    known = {
+        target: {
+            "context_window": offer.window,
+            "max_output_tokens": 32_000,
+            "reasoning": True,
+            "images": offer.images,
+            "input_price": offer.usd,
+            "output_price": 5 * offer.usd,
+            "cache_read_price": offer.usd / 10,
+            "cache_write_price": offer.usd,
+        }
+        for target, offer in OFFERS.items()
+    }
+    provider = {
+        "url": url,
+        "dialects": ["openai-chat"],
+        "key": "none",
+        "models": [target.removeprefix("openrouter/") for target in OFFERS],
+    }
+    return {
+        "models": {"refresh": False, "overrides": known},
+        "providers": {"openrouter": provider},
+        "routing": {"guards": {"downgrades": True}},
+    }
+
+
+async def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pins: Mapping[str, str] | None = None) -> Day:
+    """Runs the script; `pins` hold sessions at one target each."""
+    now_ms = 1_800_000_000_000
+    monkeypatch.setattr("ullage.daemon._clock_ms", lambda: now_ms)
+    records: dict[str, CallRecord] = {}
+    nowhere = dict.fromkeys(DIALECTS, "http://127.0.0.1:1")
+    async with FakeProvider(clock=lambda: now_ms / 1000) as fake, aiohttp.ClientSession() as client:
+        async with run_gateway(nowhere, tmp_path, **sections(fake.url)) as gateway:
+            for session, target in (pins or {}).items():
+                gateway.store.put_route_override(RouteOverride(session=session, key="pin", value=target, at_ms=now_ms))
+            assert gateway.store.flush()
+            for step in SCRIPT:
+                now_ms += step.idle_ms
+                records[step.name] = await say(gateway, client, step)
+            events = [(event.kind, event.details) for event in gateway.store.events()]
+    return Day(records, events)
+
+
+async def say(gateway: Daemon, client: aiohttp.ClientSession, step: Step) -> CallRecord:
+    request = make_request(
+        "openai-chat", model="ullage/auto", turns=step.turns, tools=make_tools(3), system=make_prose(8_000)
+    )
+    payload = request.payload
+    if step.picture:
+        last = payload["messages"][-1]
+        last["content"] = [{"type": "text", "text": last["content"]}, PICTURE]
+    headers = {**request.headers, "x-ullage-session": step.session}
+    async with client.post(gateway.url + request.path, data=json.dumps(payload), headers=headers) as response:
+        await response.read()
+    assert await asyncio.to_thread(gateway.engine.flush)
+    assert gateway.store.flush()
+    call = gateway.store.find_call(response.headers["x-ullage-request"])
+    assert call is not None
+    return call
+
+
+async def test_each_task_goes_where_it_is_worth_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    day = await play(tmp_path, monkeypatch)
+    assert {name: day.target(name) for name in day.records} == {
+        "simple": MID,
+        "simple, its tool loop": MID,
+        "simple, its tool loop goes on": MID,
+        "hard": STRONG,
+        "hard, its tool loop": STRONG,
+        "continuation": STRONG,
+        "long": WIDE,
+        "image": LIGHT,
+        "switch": LIGHT,
+        "warm": STRONG,
+        "cold cache": MID,
+    }
+    assert [day.route(name)["kept"] for name in ("simple, its tool loop", "hard, its tool loop")] == [True, True]
+    assert day.route("continuation")["task"]["inherited"] == 1
+    assert day.route("warm")["task"]["inherited"] == 2
+    assert any(one["code"] == "window-too-small" for one in day.route("long")["excluded"])
+    assert {one["target"]: one["code"] for one in day.route("switch")["excluded"]}[MID] == "no-vision"
+    assert day.route("cold cache")["notes"] == ["cache cold (idle 11m)"]
+    switches = [(details["from"], details["to"]) for kind, details in day.events if kind == "model_switch"]
+    assert sorted(switches) == sorted([(MID, LIGHT), (STRONG, MID)])
+
+
+async def test_what_a_switch_costs_was_foreseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    day = await play(tmp_path, monkeypatch)
+    warm, cold = day.route("warm")["switch"], day.route("cold cache")["switch"]
+    assert (warm["current"], cold["current"]) == (STRONG, STRONG)
+    assert warm["cache_loss_usd"] > 0
+    assert cold["stay_usd"] > cold["switch_usd"]
+    for name in ("hard, its tool loop", "continuation", "warm"):
+        usage = day.records[name].usage
+        assert usage is not None and usage["cache_read"] > 5 * usage["input_fresh"]
+    usage = day.records["cold cache"].usage
+    assert usage is not None and not usage["cache_read"]
+
+
+async def test_routes_cost_less_than_the_strongest_and_do_what_never_switching_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    routed = await play(tmp_path / "routed", monkeypatch)
+    sessions = {step.session for step in SCRIPT}
+    strongest = await play(tmp_path / "strongest", monkeypatch, dict.fromkeys(sessions, STRONGEST))
+    first = {step.session: routed.target(step.name) for step in reversed(SCRIPT)}
+    settled = await play(tmp_path / "settled", monkeypatch, first)
+    assert len(routed.answered) == len(strongest.answered) == len(SCRIPT)
+    assert {strongest.target(name) for name in strongest.records} == {STRONGEST}
+    assert routed.usd() < strongest.usd() / 5
+    # Whoever stays with the first target of a session has none for its picture, and pays more when the cache is gone.
+    assert set(settled.records) - set(settled.answered) == {"switch"}
+    stop = settled.records["switch"].route
+    assert stop is not None and stop["stop"]["code"] == "incompatible"
+    assert routed.usd("cold cache") < settled.usd("cold cache") / 5
+    assert routed.usd(*settled.answered) < settled.usd()
