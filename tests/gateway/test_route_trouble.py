@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,9 @@ import aiohttp
 import pytest
 
 from tests.gateway.routes import LIGHT, STRONG, Came, ask, routed, run_routed
-from ullage.core.wire import DIALECTS
+from ullage.core.wire import DIALECTS, Dialect
 from ullage.daemon import Daemon
+from ullage.stores import CallRecord
 from ullage.testing import FakeProvider, Fault, Reply, Rule, make_request
 from ullage.testing.gateway import run_gateway
 
@@ -93,3 +96,98 @@ async def test_limits_of_the_settings_weigh(tmp_path: Path, client: aiohttp.Clie
                 (await _is_chosen(gateway, client, session=f"s{n}")).headers["x-ullage-target"] for n in range(2)
             ]
     assert targets == [ONE, TWO]
+
+
+async def test_the_fail_safe_route_avoids_a_provider_that_asked_to_wait(
+    tmp_path: Path, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = [Rule(model=ONE[4:], fault=Fault(status=402))]
+    async with FakeProvider(rules) as fake:
+        async with _run_two(fake, tmp_path) as gateway:
+            await _is_chosen(gateway, client)
+            monkeypatch.setattr("ullage.engine.route_planning.resolve_route", lambda *_, **__: 1 / 0)
+            came = await _is_chosen(gateway, client, session="other")
+    assert came.headers["x-ullage-target"] == TWO
+    assert "fail-safe" in came.route["reasons"]
+    assert [one["code"] for one in came.route["excluded"]] == ["quota-blocked"]
+
+
+VAGUE = "Please have a look at the thing we talked about"
+GRADE = '{"complexity":0.8,"requiresReasoning":true,"minTier":"strong"}'
+
+
+def _classifier(**fields: Any) -> dict[str, Any]:
+    return {"classifier": {"enabled": True, "target": LIGHT, "timeout_ms": 2_000, **fields}}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_small_model_is_asked_about_an_unclear_task(
+    dialect: Dialect, tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    async with FakeProvider([Rule(times=1, reply=Reply(text=GRADE)), Reply(text="Done.")]) as fake:
+        async with run_routed(fake, tmp_path, routing=_classifier()) as gateway:
+            request = make_request(dialect, model="auto", turns=(VAGUE,))
+            came = await ask(gateway, client, request, x_ullage_trace="1")
+            again = await ask(gateway, client, request)
+        asked, sent, resent = fake.requests
+    assert VAGUE.encode() in asked.body and b"untrusted" in asked.body
+    assert b"untrusted" not in sent.body + resent.body
+    assert came.status == 200
+    assert came.route["task"]["complexity"] == 0.8
+    assert came.route["task"]["minimum_tier"] == "strong"
+    assert came.headers["x-ullage-target"] != LIGHT
+    assert f"classified by {LIGHT}" in came.headers["x-ullage-why"]
+    assert again.route["reason"] == "retry"
+    assert "look at the thing" not in json.dumps(came.route)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (Rule(times=1, fault=Fault(delay_ms=60_000)), "timeout"),
+        (Rule(times=1, fault=Fault(status=500)), "provider-error"),
+        (Rule(times=1, reply=Reply(text=f"Certainly: {GRADE}")), "bad-answer"),
+    ],
+    ids=["slow", "broken", "prose"],
+)
+async def test_whatever_goes_wrong_with_it_the_task_stays_as_it_was_read(
+    wrong: Rule, why: str, tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    async with FakeProvider([wrong, Reply(text="Done.")]) as fake:
+        async with run_routed(
+            fake, tmp_path, routing=_classifier(timeout_ms=20 if why == "timeout" else 2_000)
+        ) as gateway:
+            came = await _is_chosen(gateway, client, VAGUE)
+    assert came.status == 200
+    assert f"classifier {LIGHT}: {why}" in came.route["notes"]
+    assert came.route["task"]["minimum_tier"] is None
+
+
+async def test_a_clear_task_and_an_errand_ask_nobody(tmp_path: Path, client: aiohttp.ClientSession) -> None:
+    async with FakeProvider([Reply(text="Done.")]) as fake:
+        async with run_routed(fake, tmp_path, routing=_classifier()) as gateway:
+            await _is_chosen(gateway, client)
+            await _is_chosen(gateway, client, f"@model:{STRONG} {VAGUE}", session="pinned")
+        assert len(fake.requests) == 2
+
+
+async def test_a_client_that_leaves_while_it_is_asked_is_recorded_and_nothing_is_sent(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    async with FakeProvider([Fault(delay_ms=60_000)]) as fake:
+        async with run_routed(fake, tmp_path, routing=_classifier()) as gateway:
+            request = make_request("anthropic", model="auto", turns=(VAGUE,))
+            patience = aiohttp.ClientTimeout(total=0.2)
+            with pytest.raises(TimeoutError):
+                await client.post(
+                    gateway.url + request.path, data=request.body, headers=request.headers, timeout=patience
+                )
+            while not (calls := await asyncio.to_thread(_recorded, gateway)):
+                await asyncio.sleep(0.01)
+        assert len(fake.requests) == 1
+    assert [(call.outcome, call.status) for call in calls] == [("left", None)]
+
+
+def _recorded(gateway: Daemon) -> list[CallRecord]:
+    assert gateway.engine.flush()
+    return gateway.store.calls(limit=9)

@@ -159,12 +159,13 @@ class RoutePlanning:
             )
 
         def fall_back() -> Route:
+            quotas = add_quota({}, [one.target for one in candidates], self._quotas.signals(asked.now_ms))
             return failsafe_route(
                 candidates,
                 turn.text,
                 context_tokens=tokens,
                 images=turn.images,
-                session=plain,
+                session=replace(plain, signals=quotas),
                 config=config,
                 last_good=known.last_good,
                 max_attempts=self._settings.routing.failover.max_attempts,
