@@ -18,6 +18,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from ullage.core.errors import UpstreamError
+from ullage.core.privacy.hosts import PROVIDER_HOSTS
 
 if TYPE_CHECKING:
     from ullage.settings.records import UpstreamSettings
@@ -29,26 +30,14 @@ _NOT_ADDED = ("accept", "accept-encoding", "content-type", "user-agent")
 
 _LARGE_BODY_BYTES = 256 * 1024
 
-# Hosts whose provider has a better name than the host.
-_PROVIDERS = {
-    "api.openai.com": "openai",
-    "api.anthropic.com": "anthropic",
-    "generativelanguage.googleapis.com": "google",
-    "chatgpt.com": "openai-codex",
-    "openrouter.ai": "openrouter",
-    "api.deepseek.com": "deepseek",
-    "api.mistral.ai": "mistral",
-    "api.groq.com": "groq",
-    "api.x.ai": "xai",
-}
-KNOWN_PROVIDERS = frozenset(_PROVIDERS.values())
+KNOWN_PROVIDERS = frozenset(PROVIDER_HOSTS.values())
 """Names that `provider_of` gives to a provider's own host."""
 
 
 def provider_of(root: str) -> str:
     """The provider behind an upstream root: its common name, else host and port."""
     parts = urlsplit(root)
-    return _PROVIDERS.get(parts.hostname or "", parts.netloc)
+    return PROVIDER_HOSTS.get(parts.hostname or "", parts.netloc)
 
 
 class _IdleWatch:

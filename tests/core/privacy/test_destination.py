@@ -47,6 +47,12 @@ def test_a_host_is_local_by_its_name_with_or_without_port() -> None:
     assert kind("https://box.lan", "box.lan:443") == "local"
 
 
+def test_a_known_host_is_known_by_its_own_name_whatever_name_it_was_given() -> None:
+    settings = PrivacySettings(remote_providers={"openai": RemoteProvider(allowed=("normal",))})
+    destination = find_destination(settings, provider="work", root="https://api.openai.com")
+    assert (destination.allowed, destination.provider) == (("normal",), "work")
+
+
 def test_a_rule_for_a_provider_holds_in_place_of_the_default_and_makes_it_remote() -> None:
     settings = PrivacySettings(
         local_providers=("ollama",),

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from .classes import CLASSES, Classification
-from .hosts import is_loopback
+from .hosts import PROVIDER_HOSTS, is_loopback
 
 if TYPE_CHECKING:
     from .policy import PrivacySettings
@@ -57,12 +57,13 @@ def find_destination(settings: PrivacySettings, *, provider: str, root: str) -> 
 
 
 def _names(provider: str, root: str) -> tuple[str, ...]:
-    """Everything that settings may call the provider."""
+    """Everything that settings may call the provider: whatever name it has been given, a known host is known by its own too."""
     parts = urlsplit(root)
     host = _plain(parts.hostname or "")
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     usual = [name for name, usual in _USUAL_PORTS.items() if host == _THIS_MACHINE and port == usual]
-    return tuple(dict.fromkeys((_plain(provider), f"{host}:{port}", *usual, host)))
+    common = [PROVIDER_HOSTS[host]] if host in PROVIDER_HOSTS else []
+    return tuple(dict.fromkeys((_plain(provider), f"{host}:{port}", *usual, *common, host)))
 
 
 def _plain(name: str) -> str:
