@@ -133,6 +133,11 @@ class TestDoubts:
         assert eligible(alone) == [FRONTIER]
         assert alone.warnings[0].startswith(f"{FRONTIER} stands in for want of a better known one: ")
 
+    def test_many_that_stand_in_for_one_doubt_are_told_in_a_sentence(self) -> None:
+        doubtful = [candidate(f"p/m{number}", max_output_tokens=None) for number in range(5)]
+        (warning,) = find(*doubtful, needs=Needs(output_tokens=2_048)).warnings
+        assert warning.startswith("p/m0, p/m1, p/m2 and 2 more stand in for want of a better known one: ")
+
     @pytest.mark.parametrize("tier", ["light", "mid"])
     def test_low_and_medium_keep_unknown_models_as_a_last_resort(self, tier: str) -> None:
         found = find(candidate(UNKNOWN), candidate(STRONG), needs=Needs(pinned_tier=tier))

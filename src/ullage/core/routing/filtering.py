@@ -69,6 +69,10 @@ class Pin(Struct, frozen=True, kw_only=True):
     kind: Literal["manual", "prompt"]
 
 
+_NAMED = 3
+"""So many targets are named by a warning that is about many."""
+
+
 class Needs(Struct, frozen=True, kw_only=True):
     """What a model must have: tokens of prompt and answer, pictures, and the least tier of the task and of the prompt's pin.
 
@@ -160,7 +164,7 @@ def find_eligible(candidates: Iterable[Candidate], limits: Limits) -> Eligible:
     sure = [candidate for candidate, found in passed if not found]
     taken = sure or [candidate for candidate, _ in passed]
     if passed and not sure:
-        warnings += [f"{c.target} stands in for want of a better known one: {found[0].reason}" for c, found in passed]
+        warnings += _tell_doubts(passed)
     targets = {candidate.target for candidate in taken}
     excluded = tuple(_tell(c.target, found) for c, found in judged if c.target not in targets)
     return Eligible(
@@ -241,6 +245,23 @@ def _pinned(candidate: Candidate, limits: Limits) -> Obstacle | None:
             return Obstacle("pin", "not-pinned", f"{limits.pin.target} is pinned")
         return None
     return _tier_reaches(candidate, limits.needs.pinned_tier, "pin")
+
+
+def _tell_doubts(passed: Iterable[tuple[Candidate, list[Obstacle]]]) -> list[str]:
+    """Who stands in, a sentence for each doubt."""
+    doubted: dict[str, list[str]] = {}
+    for candidate, found in passed:
+        doubted.setdefault(found[0].reason, []).append(candidate.target)
+    return [
+        f"{_name_some(targets)} {'stands' if len(targets) == 1 else 'stand'} in for want of a better known one: {reason}"
+        for reason, targets in doubted.items()
+    ]
+
+
+def _name_some(targets: list[str]) -> str:
+    more = len(targets) - _NAMED
+    named = targets if more <= 1 else [*targets[:_NAMED], f"{more} more"]
+    return " and ".join(part for part in (", ".join(named[:-1]), named[-1]) if part)
 
 
 def _able(candidate: Candidate, limits: Limits) -> Obstacle | None:
