@@ -46,6 +46,62 @@ def test_what_show_prints_is_a_settings_file_that_says_the_same(
     assert after.settings.upstreams == DEFAULT_UPSTREAMS | before.upstreams
 
 
+ROUTING = """
+[providers.corp]
+url = "https://llm.corp.example"
+dialects = ["openai-chat"]
+key = "env:CORP_KEY"
+[routing]
+models = ["corp/*"]
+[routing.constraints]
+model_exclude = ["*-preview"]
+[routing.aliases."my/cheap"]
+policy = "cost"
+[routing.targets."corp/gpt-5.4"]
+aa = 50.5
+[routing.pools.work]
+targets = { "corp/gpt-5.4" = 1.5 }
+[[routing.rules]]
+name = "hotfix"
+when = { kinds = ["debug"], prompt_matches = 'down|\\d+' }
+then = { minimum_tier = "strong" }
+[[routing.rules]]
+name = "always"
+then = { prefer = ["corp/*"] }
+[routing.scenarios]
+vision = "cost"
+[routing.quota.providers.corp]
+max_usd = 1
+"""
+
+
+def test_what_show_prints_of_routing_is_a_settings_file_that_says_the_same(
+    user_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user_file.write_text(ROUTING)
+    _, shown, err = call(capsys, "show", "--sources")
+    made = tmp_path / "made.toml"
+    made.write_text(shown)
+    own, again = load_settings(), load_settings(config=made)
+    assert (err, own.problems, again.problems) == ("", (), ())
+    assert (again.settings.routing, again.settings.providers) == (own.settings.routing, own.settings.providers)
+    headers = {line.split("#")[0].strip(): line for line in shown.splitlines() if line.startswith("[")}
+    assert headers["[providers.corp]"].endswith(f"# {user_file}:3")
+    assert headers['[routing.aliases."my/cheap"]'].endswith(f"# {user_file}:11")
+
+
+def test_the_schema_has_the_fields_of_rules_and_providers(capsys: pytest.CaptureFixture[str]) -> None:
+    definitions = msgspec.json.decode(call(capsys, "schema")[1])["$defs"]
+    assert set(definitions["RuleSettings"]["properties"]) == {"name", "when", "then"}
+    assert definitions["Settings"]["properties"]["providers"]["additionalProperties"]["$ref"].endswith(
+        "ProviderSettings"
+    )
+    assert definitions["ClassifierSettings"]["properties"]["timeout_ms"]["maximum"] == 2_000
+    scenario = definitions["RoutingSettings"]["properties"]["scenarios"]["additionalProperties"]["anyOf"]
+    assert [form.get("type") for form in scenario] == [None, "string", "array"]
+    assert definitions["ActionSettings"]["properties"]["only"]["anyOf"][1] == {"type": "string"}
+
+
 def test_show_has_every_setting_and_its_source_behind_it(user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     user_file.write_text("[server]\nport = 9000\n")
     _, shown, _ = call(capsys, "show", "--sources")

@@ -171,6 +171,8 @@ def test_who_can_be_chosen_is_told_and_which_key_is_missing(
         "models by keys of yours or none: 2 at here; by a client's own key also openai, anthropic, google"
     )
     assert (lacking["status"], lacking["detail"]) == ("warn", "corp is not asked: CORP_KEY is not set.")
+    file.write_text("routing.models = ['opnai/*', 'openai/gpt-5']")
+    assert check(capsys, "scope")["detail"] == "opnai/* names no model of a provider that can be reached"
     file.write_text("routing.enabled = false")
     assert check(capsys, "routing")["detail"].startswith("off: ")
 

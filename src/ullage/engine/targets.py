@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ullage.catalogs.lookup import undated
 from ullage.core.errors import CallError
 from ullage.core.routing.capability import capability_of
-from ullage.core.routing.identity import find_match, split_target
+from ullage.core.routing.identity import find_match, matches, split_target
 from ullage.core.routing.knowing import prepare_known
 from ullage.core.routing.models import ModelRecord
 from ullage.core.routing.suggesting import suggest
@@ -143,6 +143,12 @@ class ConfiguredTargets:
 
     def suggest(self, target: str) -> str | None:
         return suggest(target, [f"{one.name}/{model}" for one in self._providers.values() for model in self._ids(one)])
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """Patterns of scopes that no model of these providers is of."""
+        known = [f"{one.name}/{model}" for one in self._providers.values() for model in self._ids(one)]
+        return tuple(one for one in dict.fromkeys(self._named) if not any(matches(one, target) for target in known))
 
     @property
     def providers(self) -> tuple[Provider, ...]:

@@ -31,6 +31,14 @@ def targets(loaded: Loaded, environ: Mapping[str, str]) -> Iterator[Check]:
         else "no provider can be reached by a key of yours"
     )
     yield _routing(told + (f"; by a client's own key also {', '.join(clients)}" if clients else ""))
+    for pattern in found.unmatched:
+        yield Check(
+            id="scope",
+            title="Scope",
+            status="warn",
+            detail=f"{pattern} names no model of a provider that can be reached",
+            next="Correct it in routing.models or in the alias, or set the provider's key.",
+        )
     for one in found.providers:
         if one.problem not in ("", CLIENT_ALONE):
             yield Check(
