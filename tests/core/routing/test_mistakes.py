@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ullage.core.content import Message, Part
 from ullage.core.routing.escalation import NO_STREAKS, find_escalation, follow
@@ -67,6 +68,14 @@ def outcome(tool: str, text: str, *, is_error: bool = False, arguments: str = "{
         ("edit", 'line 1: expected a full anchor such as "119sr"; got "5".', "invalid-arguments"),
         ("edit", "Error: Could not find oldString in the file. It must match exactly", "text-not-found"),
         ("edit", "oldString not found in content", "text-not-found"),
+        (
+            "write",
+            'The write tool was called with invalid arguments: SchemaError(Missing key\n  at ["content"]).',
+            "invalid-arguments",
+        ),
+        ("shell", "failed to parse function arguments: missing field `command` at line 1", "invalid-arguments"),
+        ("replace", '{"error":"Failed to edit, 0 occurrences found for old_string in /a."}', "text-not-found"),
+        ("replace", "Error: Failed to edit, could not find the string to replace.", "text-not-found"),
         ("edit", "Found multiple matches for oldString. Provide more surrounding context", "text-ambiguous"),
         ("edit", "oldString found multiple times and requires more code context", "text-ambiguous"),
         (
@@ -159,6 +168,10 @@ def test_outcomes_are_calls_with_their_results() -> None:
         ToolOutcome(tool="edit", arguments='{"n":3}', text="nested"),
     ]
     assert read_outcomes([]) == []
+    nameless = [
+        replace(one, parts=tuple(replace(part, call_id=None, name="f") for part in one.parts)) for one in messages
+    ]
+    assert [one.arguments for one in read_outcomes(nameless)] == ['{"n":2}', '{"n":3}']
     assert [one.tool for one in read_outcomes([result(9)])] == [""]
 
 

@@ -7,6 +7,7 @@ that the evaluation of this project reads, a reference is the client's own track
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct
@@ -88,6 +89,7 @@ ROWS: tuple[_Row, ...] = (
         r"apply_patch verification failed: invalid (?:hunk|patch)",
     ),
     _row("Codex", "openai/codex#35361", _PATCHES, "invalid-arguments", r"Invalid patch: "),
+    _row("Codex", "openai/codex#13927", _ANY, "invalid-arguments", r"failed to parse function arguments: "),
     _row("Pi", "recorded, format 1", _EDITS, "text-not-found", r"Could not find the exact text in "),
     _row("Pi", "earendil-works/pi#4430", _EDITS, "text-not-found", r"Could not find edits\[\d+\] in "),
     _row("Pi", "earendil-works/pi#8654", _EDITS, "text-ambiguous", r"Found \d+ occurrences "),
@@ -105,6 +107,17 @@ ROWS: tuple[_Row, ...] = (
     _row("opencode", "anomalyco/opencode#2051", _EDITS, "text-not-found", r"oldString not found in content"),
     _row("opencode", "anomalyco/opencode#15515", _EDITS, "text-ambiguous", r"Found multiple matches for oldString"),
     _row("opencode", "anomalyco/opencode#2051", _EDITS, "text-ambiguous", r"oldString found multiple times"),
+    _row(
+        "opencode",
+        "anomalyco/opencode#18131",
+        _ANY,
+        "invalid-arguments",
+        r"The \S{1,80} tool was called with invalid arguments: ",
+    ),
+    _row(
+        "Gemini CLI", "google-gemini/gemini-cli#3127", _EDITS, "text-not-found", r"Failed to edit, could not find the "
+    ),
+    _row("Gemini CLI", "google-gemini/gemini-cli#18370", _EDITS, "text-not-found", r"Failed to edit, 0 occurrences "),
     _row("OpenHands", "recorded", _EDITS, "text-not-found", r"No replacement was performed, old_str "),
     _row("OpenHands", "recorded", _EDITS, "text-ambiguous", r"No replacement was performed\. Multiple occurrences"),
     _row(
@@ -116,6 +129,7 @@ ROWS: tuple[_Row, ...] = (
 # What clients put before the sentence of a tool.
 _WRAPPINGS = re.compile(
     r"(?:\s+|<tool_use_error>|ERROR:|Error:|Error invoking tool \S{1,80}:?|Script failed|Script error:|execution error:"
+    r'|\{"(?:error|output)":\s*"'
     r"|Wall time:? [^\n]{0,40}|Chunk ID: [^\n]{0,40}|Process exited with code \d+|Original token count: \d+|Output:)+"
 )
 _TROUBLE = re.compile(
@@ -163,15 +177,19 @@ def tool_of(outcome: ToolOutcome) -> str:
 
 
 def read_outcomes(turn: Iterable[Message]) -> list[ToolOutcome]:
-    """The calls of a turn that have a result, in the order of the results. `turn` is what follows the user's newest words."""
-    calls: dict[str, Part] = {}
+    """The calls of a turn that have a result, in the order of the results. `turn` is what follows the user's newest words.
+
+    Gemini's calls may have no ids: they are answered in their order, by name.
+    """
+    calls: dict[str, deque[Part]] = {}
     found = []
     for message in turn:
         for part in message.parts:
-            if part.kind == "tool_call" and part.call_id:
-                calls[part.call_id] = part
+            if part.kind == "tool_call":
+                calls.setdefault(part.call_id or part.name or "", deque()).append(part)
             elif part.kind == "tool_result":
-                call = calls.get(part.call_id or "")
+                waiting = calls.get(part.call_id or part.name or "")
+                call = waiting.popleft() if waiting else None
                 found.append(
                     ToolOutcome(
                         tool=(call.name if call is not None else part.name) or "",
