@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.engine.observing import Asked, Bench, to_ask
 from ullage.core.quota import QuotaLimits, QuotaRules
 from ullage.core.routing.scoring import Signals
 from ullage.engine.quota import KEPT_UNDER, Answered, Quotas, add_quota, make_quota_rules, quota_headers, report_kept
@@ -74,6 +75,14 @@ def test_a_request_that_was_answered_after_a_refusal_ends_it_and_an_older_one_do
     assert _noted(refusal, older, newer).signals(NOW_MS + 10) == {}
 
 
+def test_a_task_goes_on_where_others_merely_sent_too_many_requests() -> None:
+    assert not _noted(_answer(429, headers=(("retry-after", "30"),))).refuses("openai", NOW_MS)
+    spent = _noted(_answer(402))
+    assert spent.refuses("openai", NOW_MS)
+    assert not spent.refuses("openai", NOW_MS + 3_600_000)
+    assert not spent.refuses("anthropic", NOW_MS)
+
+
 def test_what_is_known_survives_a_restart() -> None:
     store = MemoryStore()
     rules = QuotaRules(providers={"openai": QuotaLimits(max_requests=10)})
@@ -115,7 +124,7 @@ def test_a_provider_with_limits_is_reported_before_its_first_call() -> None:
 def test_nothing_is_said_when_quotas_are_off() -> None:
     quotas = _noted(_answer(402, headers=LIMITED), rules=QuotaRules(enabled=False))
     assert quotas.signals(NOW_MS) == {}
-    assert not quotas.cools_down("openai", NOW_MS)
+    assert not quotas.refuses("openai", NOW_MS)
     assert quotas.report(NOW_MS) == []
 
 
@@ -145,3 +154,45 @@ def test_of_headers_only_those_are_looked_at_that_may_say_anything() -> None:
 def test_memory_of_providers_is_bounded() -> None:
     quotas = _noted(*(_answer(provider=f"p{number}", headers=LIMITED) for number in range(300)))
     assert len(quotas.signals(NOW_MS)) == 200
+
+
+def _asked(path: str = "/v1/messages", body: bytes = b'{"model":"m-1","max_tokens":9,"messages":[]}') -> Asked:
+    return to_ask("POST", path, {"x-api-key": "k"}, body)
+
+
+PRICED = {"models": {"overrides": {"provider.example/m-1": {"input_price": 1.0, "output_price": 10.0}}}}
+
+
+def test_calls_that_are_merely_relayed_count_as_well() -> None:
+    """A quota is the provider's, whoever chose it."""
+    body = b'{"model":"m-1","max_tokens":9,"messages":[{"role":"user","content":"Hello."}]}'
+    limits = {"anthropic-ratelimit-requests-limit": "50", "anthropic-ratelimit-requests-remaining": "10"}
+    with Bench(sections=PRICED) as bench:
+        call = bench.ask(_asked(body=body), headers=limits)
+        bench.ask(_asked(body=b"no json"), status=402)
+        bench.ask(_asked("/v1/messages/count_tokens", body), {"input_tokens": 3})
+        [row] = bench.engine.quotas.report(call.created_ms + 2_000)
+    assert (row["provider"], row["requests"], row["observed"]) == ("provider.example", 2, 0.8)
+    assert (row["status"], row["reason"]) == ("cooldown", "out-of-credit")
+    assert row["usd"] == pytest.approx((100 * 1.0 + 5 * 10.0) / 1_000_000)
+
+
+def test_an_answer_that_never_began_says_nothing() -> None:
+    with Bench() as bench:
+        exchange = bench.begin(_asked())
+        exchange.failed("upstream_refused")
+        bench.engine.finish(exchange)
+        bench.record(exchange)
+        assert bench.engine.quotas.report(exchange.created_ms) == []
+
+
+def test_what_was_counted_is_kept_when_the_engine_closes() -> None:
+    store = MemoryStore()
+    session, key = KEPT_UNDER
+    with Bench(store) as bench:
+        for _ in range(3):
+            bench.ask(_asked())
+    assert store.route_overrides(session)[key]["provider.example"]["tally"]["requests"] == 3
+    with Bench(store) as bench:
+        bench.ask(_asked())
+        assert bench.engine.quotas.view("provider.example", 1_800_000_000_000).requests == 4

@@ -43,6 +43,7 @@ KEPT_UNDER = ("ullage:quota", "providers")
 _SAVE_EVERY_MS = 5_000
 _PROVIDERS = 200
 _FIRST_ERROR = 400
+_LASTING = ("out-of-credit", "usage-limit")
 
 
 class Answered(Struct, frozen=True, kw_only=True):
@@ -156,9 +157,12 @@ class Quotas:
             retry_at_ms=known.retry_at_ms,
         )
 
-    def cools_down(self, provider: str, now_ms: int) -> bool:
-        """Whether a provider is to be left alone now."""
-        return self.view(provider, now_ms).status == "cooldown"
+    def refuses(self, provider: str, now_ms: int) -> bool:
+        """Whether a provider has no credit or allowance left, so that no task can go on there. One that merely had too many
+        requests may serve the next one: whoever it turned away knows that by himself."""
+        with self._lock:
+            reason = self._known.get(provider, _NOTHING).reason
+        return reason in _LASTING and self.view(provider, now_ms).status == "cooldown"
 
     def signals(self, now_ms: int) -> dict[str, tuple[Status, float | None]]:
         """Status and UVI of each provider of which anything is known."""
@@ -235,7 +239,7 @@ def quota_headers(headers: Mapping[bytes, bytes]) -> tuple[tuple[str, str], ...]
     return tuple(
         (name.decode("latin-1"), value.decode("latin-1"))
         for name, value in headers.items()
-        if b"rate" in (lowered := name.lower()) or lowered == b"retry-after"
+        if b"rate" in (lowered := name.lower()) or lowered == b"retry-after" or lowered.startswith(b"x-codex-")
     )
 
 

@@ -271,8 +271,8 @@ class Routing:
         found = next((one for one in candidates if one.target == target), None)
         if found is None:
             return f"{target} is no longer there"
-        if self._quotas.cools_down(found.model.provider, asked.now_ms):
-            return f"{target} is left: its provider asked to wait"
+        if self._quotas.refuses(found.model.provider, asked.now_ms):
+            return f"{target} is left: its provider has no credit or allowance left"
         tokens = asked.tokens(target)
         needs = Needs(context_tokens=tokens, output_tokens=task.profile.required_output_tokens, images=turn.images > 0)
         config = self._planning.config(asked.alias, overrides)

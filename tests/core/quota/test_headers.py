@@ -126,6 +126,20 @@ def test_the_windows_of_a_subscription_are_read() -> None:
     assert read.retry_at_ms is None
 
 
+def test_the_windows_of_a_codex_subscription_are_read() -> None:
+    read = _read(
+        "openai-codex",
+        x_codex_primary_used_percent="42.5",
+        x_codex_primary_window_minutes="300",
+        x_codex_primary_reset_after_seconds="600",
+        x_codex_secondary_used_percent="87",
+        x_codex_secondary_reset_at="1700009000",
+    )
+    assert (read.uvi, read.until_ms, read.retry_at_ms) == (pytest.approx(0.87), NOW_MS + 9_000_000, None)
+    spent = _read("openai-codex", x_codex_primary_used_percent="100", x_codex_primary_reset_at="1700000600")
+    assert (spent.uvi, spent.retry_at_ms) == (1.0, NOW_MS + 600_000)
+
+
 def test_a_subscription_that_refuses_is_used_up_until_it_begins_anew() -> None:
     read = _read(
         "anthropic", anthropic_ratelimit_unified_status="rejected", anthropic_ratelimit_unified_reset="1700000600"

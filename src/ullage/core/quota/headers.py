@@ -23,6 +23,7 @@ _COUNTS_TOKENS = frozenset({"anthropic", "openai"})
 _MOST_CHARS = 512
 _ANTHROPIC = "anthropic-ratelimit-"
 _ANTHROPIC_TOKENS = ("tokens", "input-tokens", "output-tokens")
+_CODEX = "x-codex-"
 _UNIFIED = f"{_ANTHROPIC}unified-"
 _UTILIZATION = "-utilization"
 _MEMBER = re.compile(r'\s*(?:"(?P<name>[^"]*)"|(?P<token>[^;,="]+))(?P<rest>(?:;[^;,]*)*)\s*')
@@ -85,7 +86,7 @@ _NOTHING = Limit(None, None)
 
 
 def _read_known(provider: str, headers: Mapping[str, str], now_ms: int) -> Iterator[Limit]:
-    """Anthropic's own names say whose they are, whoever passes them on; the rest is read of OpenAI and Anthropic only."""
+    """Names that say whose they are count whoever passes them on; the rest is read of OpenAI and Anthropic only."""
     requests = _triple(headers, f"{_ANTHROPIC}requests-{{}}", now_ms)
     tokens = [_triple(headers, f"{_ANTHROPIC}{kind}-{{}}", now_ms) for kind in _ANTHROPIC_TOKENS]
     unified = list(_read_unified(headers, now_ms))
@@ -94,7 +95,7 @@ def _read_known(provider: str, headers: Mapping[str, str], now_ms: int) -> Itera
             requests = _first_of(headers, ("x-ratelimit-{}-requests", "x-ratelimit-{}"), now_ms)
         if all(limit == _NOTHING for limit in tokens):
             tokens = [_triple(headers, "x-ratelimit-{}-tokens", now_ms)]
-    yield from (requests, *tokens, *unified)
+    yield from (requests, *tokens, *unified, *_read_subscription(headers, now_ms))
 
 
 def _read_unified(headers: Mapping[str, str], now_ms: int) -> Iterator[Limit]:
@@ -107,6 +108,16 @@ def _read_unified(headers: Mapping[str, str], now_ms: int) -> Iterator[Limit]:
             yield Limit(None if used is None else min(used, 1.0), _reset(headers.get(f"{window}-reset"), now_ms))
     if headers.get(f"{_UNIFIED}status") == "rejected":
         yield Limit(1.0, _reset(headers.get(f"{_UNIFIED}reset"), now_ms))
+
+
+def _read_subscription(headers: Mapping[str, str], now_ms: int) -> Iterator[Limit]:
+    """The two windows of an OpenAI subscription, by which Codex is limited: percents, and when each begins anew."""
+    for window in ("primary", "secondary"):
+        used = read_number(headers.get(f"{_CODEX}{window}-used-percent", ""))
+        reset = _reset(headers.get(f"{_CODEX}{window}-reset-at"), now_ms)
+        if reset is None:
+            reset = _seconds(headers.get(f"{_CODEX}{window}-reset-after-seconds", ""), now_ms)
+        yield Limit(None if used is None else min(used / 100, 1.0), reset)
 
 
 def _read_standard(headers: Mapping[str, str], now_ms: int) -> Iterator[Limit]:
