@@ -314,6 +314,47 @@ async def test_the_newest_result_is_quoted_as_far_as_the_hard_limit_allows(
     assert "The first line." in sent[-1]["content"] and "The last line." in sent[-1]["content"]
 
 
+READS = {
+    "prose": "nobody remembers the house above the river\n" * 1_230,
+    "dense": "".join(chr(0x4E00 + number * 7 % 8_000) for number in range(15_000)),
+}
+
+
+@pytest.mark.parametrize("kind", READS)
+async def test_the_newest_result_is_quoted_as_far_as_there_is_room_with_the_same_bytes_through_its_turn(
+    kind: str, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """A file of 52,890 characters in a window of 12,000 tokens: a reference of the usual size leaves most of that empty."""
+
+    def step(number: int, text: str) -> list[dict[str, Any]]:
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+        return [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": call["id"], "content": text},
+        ]
+
+    messages = [{"role": "user", "content": "Read it."}, *step(0, f"The first line. {READS[kind]} The last line.")]
+    plans = []
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
+        for number in range(1, 5):
+            body = {"model": "m", "messages": messages}
+            headers = {"x-ullage-session": "s"}
+            async with client.post(f"{gateway.url}/v1/chat/completions", json=body, headers=headers) as response:
+                assert response.status == 200
+            call = await record(gateway, response.headers["x-ullage-request"])
+            assert call.plan is not None and call.plan["tokens"] <= call.plan["limit"]
+            plans.append(call.plan)
+            messages = [*messages, *step(number, "It is well. " * (10 if number < 3 else 1_500))]
+    sent = [json.loads(received.body)["messages"] for received in fake.requests]
+    assert (plans[0]["status"], plans[0]["tokens"] > 0.7 * plans[0]["limit"]) == ("emergency", True)
+    assert "The first line." in sent[0][2]["content"] and "The last line." in sent[0][2]["content"]
+    # The next calls of the turn see the same bytes for as long as they fit, and a shorter reference then, if that fits.
+    assert sent[0][2] == sent[1][2] == sent[2][2]
+    last = {message.get("tool_call_id"): message["content"] for message in sent[3]}
+    assert ("c0" in last) == (kind == "prose")
+    assert len(last.get("c0", "")) < len(sent[0][2]["content"]) / 2
+
+
 async def test_the_tail_keeps_its_beginning_until_it_must_move_by_several_turns(
     tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, structs, to_builtins
 
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from .keeping import Keeping
     from .measuring import Measuring
-    from .trimming import Place, Trimmer
+    from .quoting import Place
+    from .trimming import Trimmer
 
 # Different prompts and lists of tools remembered.
 _SYSTEMS = 500
@@ -195,28 +196,33 @@ class Managing:
         self, work: _Work, offered: Sequence[Supplement]
     ) -> tuple[PlanInput, Plan, Sequence[Evidence], TailChoice | None]:
         """The plan, with what it was made from; made again without the references to what could not be kept on disk."""
-        trims = self._offer_trims(work)
+        trims = self._recall_trims(work, self._offer_trims(work))
         given, evidence = self._input(work, offered, trims)
         tail = self._tails.choose(
             work.asker.session,
             work.conversation,
-            given,
+            _without_long(given, trims),
             awareness=work.awareness,
             hashes=work.hashes,
             now_ms=work.now_ms,
         )
         excluded: frozenset[Place] = frozenset()
-        squeezed: frozenset[int] = frozenset()
+        quoted = False
         while True:
             given = structs.replace(given, tail=tail.first if tail is not None else None)
             made = plan_live(given)
-            failed = self._keep_artifacts(work, trims, made)
-            too_large = frozenset() if squeezed else _find_too_large(made, given)
-            if not failed and not too_large:
+            if failed := self._keep_artifacts(work, trims, made):
+                excluded |= failed
+                quoted = False
+                trims = self._recall_trims(work, self._offer_trims(work, excluded), excluded)
+            elif lost := _find_lost(made, trims):
+                self._quote_less(work, lost)
+                trims = self._offer_trims(work, excluded)
+            elif not quoted and (short := _find_short(made, given, trims)) is not None:
+                quoted = True
+                trims = self._quote_at_length(work, trims, short, excluded)
+            else:
                 return given, made, evidence, tail
-            excluded |= failed
-            squeezed |= too_large
-            trims = self._offer_trims(work, excluded, squeezed)
             given, evidence = self._input(work, offered, trims)
 
     def _input(
@@ -236,20 +242,44 @@ class Managing:
         )
         return given, evidence
 
-    def _offer_trims(
-        self, work: _Work, excluded: frozenset[Place] = frozenset(), squeezed: frozenset[int] = frozenset()
-    ) -> Offered:
+    def _offer_trims(self, work: _Work, excluded: frozenset[Place] = frozenset()) -> Offered:
         if self._trimmer is None:
             return Offered()
         return self._trimmer.offer(
             work.conversation,
             work.facts,
             work.meter,
-            # What must be sent may go beyond the target, and so may what is made of it.
-            input_tokens=work.budget.hard if squeezed else work.budget.active,
+            input_tokens=work.budget.active,
             excluded=excluded,
-            squeezed=squeezed,
         )
+
+    def _recall_trims(self, work: _Work, trims: Offered, excluded: frozenset[Place] = frozenset()) -> Offered:
+        """The offers with what this turn has quoted at length already."""
+        if self._trimmer is None:
+            return trims
+        session = work.asker.session
+        return self._trimmer.recall(
+            trims, work.conversation, work.facts, work.meter, session=session, excluded=excluded
+        )
+
+    def _quote_at_length(self, work: _Work, trims: Offered, short: _Short, excluded: frozenset[Place]) -> Offered:
+        """What must be sent is quoted as far as the hard limit allows: it may go beyond the target."""
+        if self._trimmer is None:
+            return trims
+        return self._trimmer.quote_at_length(
+            trims,
+            work.conversation,
+            work.facts,
+            work.meter,
+            session=work.asker.session,
+            indices=short.indices,
+            spare=short.spare,
+            excluded=excluded,
+        )
+
+    def _quote_less(self, work: _Work, indices: frozenset[int]) -> None:
+        if self._trimmer is not None:
+            self._trimmer.quote_less(work.conversation, work.meter, session=work.asker.session, indices=indices)
 
     def _keep_artifacts(self, work: _Work, trims: Offered, made: Plan) -> frozenset[Place]:
         if self._trimmer is None or not made.replaced:
@@ -326,12 +356,39 @@ def _class_of(name: str) -> Classification:
     return next((known for known in CLASSES if known == name), "local-only")
 
 
-def _find_too_large(made: Plan, given: PlanInput) -> frozenset[int]:
-    """The messages that must be sent, where they do not fit even in an emergency."""
-    if made.status != "fallback" or made.error == "fixed_over_limit" or made.tokens <= made.limit:
-        return frozenset()
+class _Short(NamedTuple):
+    """Messages that must be sent and cannot be sent whole. Of the hard limit `spare` tokens are left when all is sent that must
+    be (below 0: so many lack)."""
+
+    indices: frozenset[int]
+    spare: int
+
+
+def _find_short(made: Plan, given: PlanInput, trims: Offered) -> _Short | None:
+    """The messages that must be sent, where they do not fit even in an emergency, or fit as references of the usual size; `None`
+    where they fit, or are quoted at length already."""
+    if made.error == "fixed_over_limit" or made.status not in ("emergency", "fallback"):
+        return None
     least = plan(given)
-    return frozenset(least.kept) if least.status == "refused" else frozenset()
+    if least.status != "refused":
+        return None
+    must = frozenset(least.kept)
+    replaced = must.intersection(one.index for one in made.replaced)
+    indices = replaced - trims.long if made.status == "emergency" else must
+    return _Short(indices, given.budget.hard - least.tokens) if indices else None
+
+
+def _without_long(given: PlanInput, trims: Offered) -> PlanInput:
+    """The request as if nothing of what is quoted at length were: quotes that may become shorter do not move the tail."""
+    if not trims.long:
+        return given
+    shorter = (structs.replace(one, tokens_after=0) if one.index in trims.long else one for one in given.trims)
+    return structs.replace(given, trims=tuple(shorter))
+
+
+def _find_lost(made: Plan, trims: Offered) -> frozenset[int]:
+    """What is quoted at length and is left out for its length: as a reference of the usual size it may stay."""
+    return trims.long.intersection(drop.index for drop in made.dropped) if trims.long else frozenset()
 
 
 def _render(conversation: Conversation, made: Plan, evidence: Sequence[Evidence]) -> bytes | None:

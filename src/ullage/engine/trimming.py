@@ -10,12 +10,10 @@ import functools
 import logging
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import structs
-
 from ullage.core.errors import StoreError
 from ullage.core.evidence.artifacts import CHARS_PER_TOKEN, FRAME_CHARS, adapt_caps, to_bytes
 from ullage.core.evidence.offers import find_calls, find_offers, may_offer
-from ullage.core.planning.assembling import Reference, weigh_result
+from ullage.core.planning.assembling import Reference
 from ullage.core.planning.request import Trim
 from ullage.core.wire import read_message, result_texts
 from ullage.sources.artifacts import ArtifactFiles, artifact_folder
@@ -23,6 +21,7 @@ from ullage.stores.base import ArtifactRecord
 from ullage.stores.places import project_digest
 
 from .facts import TwoGenerations
+from .quoting import Place, Weighed, share_room, shortest_caps, weigh_offer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
     from ullage.core.accounting import Meter
     from ullage.core.evidence.artifacts import ArtifactCaps
-    from ullage.core.evidence.offers import Offer
     from ullage.core.evidence.outputs import Redact
     from ullage.core.planning.assembling import RequestFacts
     from ullage.core.planning.facts import SliceFacts
@@ -42,28 +40,23 @@ _log = logging.getLogger("ullage.engine")
 
 # References of 6 kB at most by default: some 24 MB when both generations are full.
 _OFFERS = 2_000
+# Long references of 400 kB at most: some 25 MB.
+_LONG = 32
+# What comes after a result that is quoted at length has a quarter of the room, as in planner specification, section 20.5.
+_COMING_SHARE = 4
 _KEPT = 20_000
 _PROJECTS = 1_000
 KEEP_AGAIN_MS = 6 * 60 * 60 * 1000
 """How often the use of an artifact is noted: its record and its file stay for as long as they are used."""
 
-Place = tuple[int, int]
-"""A tool result: the number of its message, and its own among the results there."""
-
-
-class Weighed(NamedTuple):
-    """An offer with the tokens of the result's text and of the reference."""
-
-    offer: Offer
-    tokens_before: int
-    tokens_after: int
-
 
 class Offered(NamedTuple):
-    """What may be trimmed in a conversation: for the plan, and for keeping what it takes."""
+    """What may be trimmed in a conversation: for the plan, and for keeping what it takes. `long` are the messages whose results
+    are quoted at length."""
 
     references: tuple[Reference, ...] = ()
     weighed: Mapping[Place, Weighed] = {}
+    long: frozenset[int] = frozenset()
 
 
 class Owner(NamedTuple):
@@ -98,6 +91,7 @@ class Trimmer:
         self._adaptive = adaptive
         self._known: TwoGenerations[tuple[int, str, ArtifactCaps], tuple[Weighed, ...]] = TwoGenerations(_OFFERS)
         self._kept: TwoGenerations[tuple[Owner, str], int] = TwoGenerations(_KEPT)
+        self._long: TwoGenerations[tuple[str, int, str], tuple[Weighed, ...]] = TwoGenerations(_LONG)
 
     def offer(
         self,
@@ -107,24 +101,80 @@ class Trimmer:
         *,
         input_tokens: int,
         excluded: Iterable[Place] = (),
-        squeezed: frozenset[int] = frozenset(),
     ) -> Offered:
-        """A reference for every large tool result, but for those in `excluded`; `input_tokens` may be sent in all.
+        """A reference for every large tool result, but for those in `excluded`; `input_tokens` may be sent in all. A result that
+        was seen before costs a look-up."""
+        caps = _share(self._caps, facts, input_tokens) if self._adaptive else self._caps
+        weighed = {
+            (index, one.offer.ordinal): one
+            for index, piece in enumerate(conversation.messages)
+            if facts.facts[index].results and may_offer(piece, caps)
+            for one in self._find(conversation, facts.facts, index, meter, caps)
+        }
+        return _offered(weighed, excluded)
 
-        The messages in `squeezed` do not fit as they are: their results are offered as short as it takes for them to fit alone.
-        A result that was seen before costs a look-up.
+    def recall(
+        self,
+        offered: Offered,
+        conversation: Conversation,
+        facts: RequestFacts,
+        meter: Meter,
+        *,
+        session: str,
+        excluded: Iterable[Place] = (),
+    ) -> Offered:
+        """The offers with those that a session has quoted at length in this turn of the user: they keep their bytes."""
+        if not len(self._long):
+            return offered
+        long: dict[Place, Weighed] = {}
+        for index in range(_opening(facts.facts) + 1, len(facts.facts)):
+            known = self._long.find((session, conversation.messages[index].hash, meter.key))
+            long |= {(index, one.offer.ordinal): one for one in known or ()}
+        return _with_long(offered, long, excluded) if long else offered
+
+    def quote_at_length(
+        self,
+        offered: Offered,
+        conversation: Conversation,
+        facts: RequestFacts,
+        meter: Meter,
+        *,
+        session: str,
+        indices: Iterable[int],
+        spare: int,
+        excluded: Iterable[Place] = (),
+    ) -> Offered:
+        """The offers with other ones for the messages that must be sent and cannot be sent whole: their results are quoted as far
+        as there is room.
+
+        `spare` is how many tokens that room is larger than it would take to send them whole (below 0 it is smaller). A quarter of
+        it stays free for what the turn goes on with, or else the next request could not send the same bytes.
         """
-        usual = _share(self._caps, facts, input_tokens) if self._adaptive else self._caps
-        tight = _share(self._caps, _only(facts, squeezed), input_tokens) if squeezed else usual
-        weighed: dict[Place, Weighed] = {}
-        for index, piece in enumerate(conversation.messages):
-            caps = tight if index in squeezed else usual
+        caps, banned = shortest_caps(self._caps), frozenset(excluded)
+        squeezed = frozenset(indices)
+        shortest: dict[Place, Weighed] = {}
+        texts: dict[Place, str] = {}
+        for index in sorted(squeezed):
+            piece = conversation.messages[index]
             if facts.facts[index].results and may_offer(piece, caps):
-                for one in self._find(conversation, facts.facts, index, meter, caps):
-                    weighed[index, one.offer.ordinal] = one
-        for place in excluded:
-            weighed.pop(place, None)
-        return Offered(tuple(_reference(index, one) for (index, _), one in weighed.items()), weighed)
+                found = self._find(conversation, facts.facts, index, meter, caps)
+                written = result_texts(piece, conversation.dialect)
+                for one in found:
+                    if (index, one.offer.ordinal) not in banned:
+                        shortest[index, one.offer.ordinal] = one
+                        texts[index, one.offer.ordinal] = written[one.offer.ordinal] or ""
+        room = spare + sum(one.tokens_before for one in shortest.values())
+        made = share_room(shortest, texts, meter, self._redact, room - room // _COMING_SHARE)
+        for index in sorted({index for index, _ in made}):
+            key = (session, conversation.messages[index].hash, meter.key)
+            self._long.keep(key, tuple(one for (number, _), one in made.items() if number == index))
+        left = {place: one for place, one in offered.weighed.items() if place[0] not in squeezed}
+        return _with_long(offered._replace(weighed=left), made, excluded)
+
+    def quote_less(self, conversation: Conversation, meter: Meter, *, session: str, indices: Iterable[int]) -> None:
+        """Quotes the results of these messages as usual from now on."""
+        for index in indices:
+            self._long.keep((session, conversation.messages[index].hash, meter.key), ())
 
     def keep(
         self, offered: Offered, conversation: Conversation, taken: Iterable[Replacement], owner: Owner, now_ms: int
@@ -147,7 +197,8 @@ class Trimmer:
             names = _name_calls(conversation, facts, index)
             offers = find_offers(piece, conversation.dialect, names, caps, self._redact)
             texts = result_texts(piece, conversation.dialect)
-            known = tuple(weighed for offer in offers if (weighed := _weigh(offer, texts, meter)) is not None)
+            found = (weigh_offer(offer, texts[offer.ordinal] or "", meter) for offer in offers)
+            known = tuple(one for one in found if one is not None)
             self._known.keep(key, known)
         return known
 
@@ -189,14 +240,21 @@ def open_artifacts(data_dir: Path, root: str | None) -> ArtifactFiles:
     return ArtifactFiles(artifact_folder(data_dir, project_digest(root) if root is not None else None))
 
 
-def _only(facts: RequestFacts, indices: Iterable[int]) -> RequestFacts:
-    """The facts of some messages."""
-    chosen = sorted(indices)
-    return structs.replace(
-        facts,
-        facts=tuple(facts.facts[index] for index in chosen),
-        tokens=tuple(facts.tokens[index] for index in chosen),
-    )
+def _offered(
+    weighed: Mapping[Place, Weighed], excluded: Iterable[Place], long: frozenset[int] = frozenset()
+) -> Offered:
+    banned = frozenset(excluded)
+    left = {place: weighed[place] for place in sorted(weighed) if place not in banned}
+    return Offered(tuple(_reference(index, one) for (index, _), one in left.items()), left, long)
+
+
+def _with_long(offered: Offered, long: Mapping[Place, Weighed], excluded: Iterable[Place]) -> Offered:
+    return _offered({**offered.weighed, **long}, excluded, offered.long.union(index for index, _ in long))
+
+
+def _opening(facts: Sequence[SliceFacts]) -> int:
+    """The message that opens the current turn; -1 if none does."""
+    return next((index for index in range(len(facts) - 1, -1, -1) if facts[index].opens_turn), -1)
 
 
 def _share(caps: ArtifactCaps, facts: RequestFacts, input_tokens: int) -> ArtifactCaps:
@@ -207,14 +265,6 @@ def _share(caps: ArtifactCaps, facts: RequestFacts, input_tokens: int) -> Artifa
     return adapt_caps(
         caps, input_tokens=input_tokens, occupied_tokens=facts.fixed_tokens + others, candidates=len(results)
     )
-
-
-def _weigh(offer: Offer, texts: Sequence[str | None], meter: Meter) -> Weighed | None:
-    """The offer with its tokens; `None` if it would save none."""
-    before, after = (
-        weigh_result(text or "", offer.artifact.tool, meter) for text in (texts[offer.ordinal], offer.text)
-    )
-    return Weighed(offer, before, after) if after < before else None
 
 
 def _reference(index: int, one: Weighed) -> Reference:

@@ -16,10 +16,20 @@ from ullage.core.tokens.json_text import compact_json
 from ullage.core.tokens.surrogates import replace_lone_surrogates
 
 from .excerpts import shorten
-from .outputs import ERROR_LINES_COUNTED, ErrorLines, find_error_lines, find_paths, is_binary, quote_end, quote_start
+from .outputs import (
+    ERROR_LINE_CHARS,
+    ERROR_LINES,
+    ERROR_LINES_COUNTED,
+    ErrorLines,
+    find_error_lines,
+    find_paths,
+    is_binary,
+    quote_end,
+    quote_start,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from .outputs import Redact
 
@@ -34,6 +44,9 @@ ID_CHARS = 32
 CHARS_PER_TOKEN = 4
 _SHARED = 0.75
 """What the adaptive budget makes of a token of room, and how much of the room it gives to tool results."""
+
+_ERRORS_SHARE = 8
+"""An eighth of long quotes may be lines of failure."""
 
 _FIRST_LINE = "[ullage artifact: a large tool result, kept in full]"
 _LAST_LINE = "[end of artifact]"
@@ -125,24 +138,45 @@ def reference_text(artifact: Artifact, text: str, caps: ArtifactCaps, redact: Re
 
     Quotes are added for as long as the whole stays within the inline cap. A binary text is not quoted.
     """
-    binary = is_binary(text)
-    quoted = 0 if binary else caps.quoted_chars
-    errors = ErrorLines(0, ()) if binary else find_error_lines(text, quoted // 2, redact)
+    if is_binary(text):
+        return _compose(artifact, None, (), caps.inline_chars)
+    quoted = caps.quoted_chars
+    errors = find_error_lines(text, quoted // 2, redact)
+    ends = quoted - quoted // 2 if errors.quotes else quoted
+    quotes = _quotes(text, errors.quotes, ends // 2, redact) if quoted else ()
+    return _compose(artifact, errors, quotes, caps.inline_chars)
+
+
+def long_reference_text(artifact: Artifact, text: str, chars: int, redact: Redact = str) -> str:
+    """The same with quotes of `chars` characters, whatever the caps: for a result that is what the conversation is about. A few
+    of them are lines of failure, all others its beginning and its end. `chars` are fewer than the text has."""
+    if is_binary(text):
+        return _compose(artifact, None, (), FRAME_CHARS)
+    errors = find_error_lines(text, min(ERROR_LINES * ERROR_LINE_CHARS, chars // _ERRORS_SHARE), redact)
+    ends = chars - sum(map(utf16_units, errors.quotes))
+    # As JSON a character may take six.
+    return _compose(artifact, errors, _quotes(text, errors.quotes, ends // 2, redact), FRAME_CHARS + 6 * chars)
+
+
+def _compose(
+    artifact: Artifact, errors: ErrorLines | None, quotes: Iterable[tuple[str, int]], inline_chars: int
+) -> str:
+    """The reference, with the quotes that fit, each with the number of characters it shows. Binary data have no `errors`."""
     opening = [
         _FIRST_LINE,
         f"tool: {_label(artifact.tool)}",
         f"call: {_label(artifact.call_id)}",
         f"status: {'error' if artifact.is_error else 'success'}",
         f"size: {artifact.size_bytes:,} bytes, {artifact.chars:,} chars",
-        "content: binary" if binary else f"error lines: {_count(errors)}",
+        "content: binary" if errors is None else f"error lines: {_count(errors)}",
         f"artifact id: {artifact.id}",
         f"artifact://sha256/{artifact.sha256}",
         _NOTE,
     ]
-    closing = [_BINARY_HINT if binary else _TEXT_HINT, _LAST_LINE]
+    closing = [_BINARY_HINT if errors is None else _TEXT_HINT, _LAST_LINE]
     hidden = artifact.chars
-    room = caps.inline_chars - utf16_units("\n".join([*opening, _not_shown(hidden), *closing]))
-    for line, shown in _quotes(text, errors.quotes, quoted, redact):
+    room = inline_chars - utf16_units("\n".join([*opening, _not_shown(hidden), *closing]))
+    for line, shown in quotes:
         if utf16_units(line) < room:
             opening.append(line)
             room -= utf16_units(line) + 1
@@ -150,19 +184,17 @@ def reference_text(artifact: Artifact, text: str, caps: ArtifactCaps, redact: Re
     return "\n".join([*opening, _not_shown(hidden), *closing])
 
 
-def _quotes(text: str, errors: tuple[str, ...], chars: int, redact: Redact) -> Iterator[tuple[str, int]]:
-    """The lines that a reference may have, the first ones first to be taken; and how much of the text each shows.
+def _quotes(text: str, errors: tuple[str, ...], each: int, redact: Redact) -> Iterator[tuple[str, int]]:
+    """The lines that a reference may have, the first ones first to be taken; and how much of the text each shows. Beginning and
+    end have `each` so many characters.
 
     What they hold is bounded before it is made JSON, so that it can be parsed.
     """
-    if not chars:
-        return
     paths = find_paths(text, redact)
     if paths:
         yield f"paths: {compact_json(paths[:PATHS_SHOWN])} of {len(paths)}", 0
     if errors:
         yield f"errors: {compact_json(errors)}", 0
-    each = (chars - chars // 2 if errors else chars) // 2
     for name, quote in (("head", quote_start(text, each, redact)), ("tail", quote_end(text, each, redact))):
         yield f"{name}: {compact_json(quote)}", utf16_units(quote)
 
