@@ -33,9 +33,7 @@ MODELS: dict[Dialect, str] = {
     "gemini": "gemini-2.5-flash",
 }
 USAGE = Usage(input_fresh=93, cache_read=20, cache_write=7, output=50, reasoning=9)
-PAIRS = [
-    (client, target) for client in DIALECTS for target in DIALECTS if {client, target} == {"openai-chat", "anthropic"}
-]
+PAIRS = [(client, target) for client in DIALECTS for target in DIALECTS if client != target]
 PAIR_IDS = [f"{client} client, {target} target" for client, target in PAIRS]
 
 

@@ -9,10 +9,14 @@ from ullage.core.wire.sse import EVENT_LIMIT_BYTES, SSEDecoder
 
 from .answers.events import AnswerEnd, Event, Failure, collect
 from .answers.reading.anthropic import AnthropicReader
+from .answers.reading.gemini import GeminiReader
 from .answers.reading.openai_chat import ChatReader
+from .answers.reading.openai_responses import ResponsesReader
 from .answers.tools import ClientTools
 from .answers.writing.anthropic import AnthropicWriter
+from .answers.writing.gemini import GeminiWriter
 from .answers.writing.openai_chat import ChatWriter
+from .answers.writing.openai_responses import ResponsesWriter
 from .errors import read_error_body, write_error
 from .losses import Losses
 
@@ -28,11 +32,15 @@ if TYPE_CHECKING:
 
 _READERS: Mapping[Dialect, type[Reader]] = {
     "openai-chat": ChatReader,
+    "openai-responses": ResponsesReader,
     "anthropic": AnthropicReader,
+    "gemini": GeminiReader,
 }
 _WRITERS: Mapping[Dialect, type[Writer]] = {
     "openai-chat": ChatWriter,
+    "openai-responses": ResponsesWriter,
     "anthropic": AnthropicWriter,
+    "gemini": GeminiWriter,
 }
 _SPACE = b" \t\r\n"
 # First bytes that no event stream has, but every JSON answer and HTML page.
@@ -139,6 +147,9 @@ class AnswerTranslator:
         payload: Any = decode(body.strip(_SPACE))
         if isinstance(payload, dict):
             self._reader.read_body(payload)
+        elif isinstance(payload, list) and payload and all(isinstance(one, dict) for one in payload):
+            for chunk in payload:  # Gemini's stream without `alt=sse`
+                self._reader.read_event(None, chunk)
         else:
             self._reader.fail(_UNREADABLE, 502)
         self._reader.finish()

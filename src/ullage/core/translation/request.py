@@ -16,10 +16,14 @@ from ullage.core.wire.thinking import write_thinking
 from .losses import Loss, Losses, refuse
 from .nouns import Reasoning, Result
 from .requests.reading import anthropic as read_anthropic
+from .requests.reading import gemini as read_gemini
 from .requests.reading import openai_chat as read_chat
+from .requests.reading import openai_responses as read_responses
 from .requests.settling import settle
 from .requests.writing import anthropic as write_anthropic
+from .requests.writing import gemini as write_gemini
 from .requests.writing import openai_chat as write_chat
+from .requests.writing import openai_responses as write_responses
 from .terms import Terms
 
 if TYPE_CHECKING:
@@ -33,11 +37,15 @@ if TYPE_CHECKING:
 
 _READERS: Mapping[Dialect, Callable[[dict[str, Any], Losses], Request]] = {
     "openai-chat": read_chat.read,
+    "openai-responses": read_responses.read,
     "anthropic": read_anthropic.read,
+    "gemini": read_gemini.read,
 }
 _WRITERS: Mapping[Dialect, Callable[[Request, Target, Losses], dict[str, Any]]] = {
     "openai-chat": write_chat.write,
+    "openai-responses": write_responses.write,
     "anthropic": write_anthropic.write,
+    "gemini": write_gemini.write,
 }
 # What an answer of Responses repeats of its request.
 _ECHOED = (

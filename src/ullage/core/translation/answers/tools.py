@@ -19,24 +19,39 @@ if TYPE_CHECKING:
 
 
 class ClientTools:
-    """Events in, events out. Free input that comes as arguments of a function is held until it is whole."""
+    """Events in, events out. Free input that comes as arguments of a function is held until it is whole.
+
+    A call without a word of arguments has none: an empty object.
+    """
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._held: list[str] | None = None
+        self._is_silent = False
 
     def translate(self, events: Iterable[Event]) -> Iterator[Event]:
         """The events as the client knows its tools."""
         for event in events:
             if isinstance(event, PartStart) and event.kind == "call":
-                name = self._terms.names.get(event.name, event.name)
-                hold = name in self._terms.custom and not event.custom
-                self._held = [] if hold else None
-                yield replace(event, name=name, custom=hold or event.custom)
+                yield self._open(event)
             elif isinstance(event, PartDelta) and self._held is not None:
                 self._held.append(event.text)
             else:
-                if isinstance(event, PartEnd) and self._held is not None:
-                    held, self._held = self._held, None
-                    yield PartDelta(arguments_as_input("".join(held)))
+                if isinstance(event, PartEnd):
+                    yield from self._close()
+                self._is_silent = False
                 yield event
+
+    def _open(self, start: PartStart) -> PartStart:
+        name = self._terms.names.get(start.name, start.name)
+        hold = name in self._terms.custom and not start.custom
+        self._held = [] if hold else None
+        self._is_silent = not hold and not start.custom
+        return replace(start, name=name, custom=hold or start.custom)
+
+    def _close(self) -> Iterator[PartDelta]:
+        if self._held is not None:
+            held, self._held = self._held, None
+            yield PartDelta(arguments_as_input("".join(held)))
+        elif self._is_silent:
+            yield PartDelta("{}")

@@ -105,7 +105,7 @@ def _call(part: WholePart) -> dict[str, Any]:
     start = part.start
     if start.custom:
         return {"id": start.id, "type": "custom", "custom": {"name": start.name, "input": part.text}}
-    return {"id": start.id, "type": "function", "function": {"name": start.name, "arguments": part.text or "{}"}}
+    return {"id": start.id, "type": "function", "function": {"name": start.name, "arguments": part.text}}
 
 
 def usage_payload(usage: Usage | None) -> dict[str, Any]:

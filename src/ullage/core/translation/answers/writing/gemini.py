@@ -1,0 +1,141 @@
+"""Answers for clients of Gemini generateContent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ullage.core.translation.answers.events import AnswerEnd, AnswerStart, Failure, PartDelta, PartEnd, PartStart
+from ullage.core.translation.arguments import find_object
+from ullage.core.translation.errors import error_value
+from ullage.core.translation.sealing import wrap
+
+from .writer import encode
+
+if TYPE_CHECKING:
+    from ullage.core.content import StopReason, Usage
+    from ullage.core.translation.answers.events import Event, WholeAnswer, WholePart
+    from ullage.core.translation.nouns import Seal
+    from ullage.core.translation.terms import Terms
+
+_STOPS: dict[StopReason, str] = {"length": "MAX_TOKENS", "refusal": "SAFETY"}
+_MALFORMED = "MALFORMED_FUNCTION_CALL"
+
+
+class GeminiWriter:
+    """A call is one part with whole arguments; the seal of the thinking before it goes with it, as Gemini's own does.
+
+    A call whose arguments are no object is left out: the length ran out amid it, or the answer says that it is malformed.
+    """
+
+    def __init__(self, terms: Terms, created_s: int) -> None:
+        self._array = terms.array
+        self._start = AnswerStart()
+        self._part = PartStart(kind="text")
+        self._texts: list[str] = []
+        self._seal: Seal | None = None
+        self._malformed = False
+        self._chunks = 0
+
+    def write(self, given: Event) -> bytes:
+        """The chunks of an event."""
+        match given:
+            case AnswerStart():
+                self._start = given
+                return b""
+            case PartStart():
+                self._part, self._texts = given, []
+                return b""
+            case PartDelta(text=text):
+                return self._extend(text)
+            case PartEnd():
+                return self._close(given.seal)
+            case AnswerEnd():
+                return self._end(given)
+            case Failure():
+                failed = self._chunk(error_value(given, "gemini"))
+                return failed + b"]" if self._array else failed
+
+    def body(self, answer: WholeAnswer) -> bytes:
+        """The whole answer."""
+        self._start = answer.start
+        parts: list[dict[str, Any]] = []
+        for part in answer.parts:
+            found = self._whole_part(part)
+            if found is not None:
+                parts.append(found)
+        return encode(self._answer(self._with_seal(parts), answer.end))
+
+    def _extend(self, text: str) -> bytes:
+        if self._part.kind == "call":
+            self._texts.append(text)
+            return b""
+        part: dict[str, Any] = {"text": text}
+        return self._chunk(self._answer([{**part, "thought": True} if self._part.kind == "reasoning" else part]))
+
+    def _close(self, seal: Seal | None) -> bytes:
+        if self._part.kind != "call":
+            self._seal = seal or self._seal
+            return b""
+        found = self._call(self._part, "".join(self._texts))
+        return self._chunk(self._answer([found])) if found is not None else b""
+
+    def _end(self, end: AnswerEnd) -> bytes:
+        last = self._chunk(self._answer(self._with_seal([]), end))
+        return last + b"]" if self._array else last
+
+    def _whole_part(self, part: WholePart) -> dict[str, Any] | None:
+        if part.start.kind == "call":
+            return self._call(part.start, part.text)
+        self._seal = part.seal or self._seal
+        if not part.text:
+            return None
+        text: dict[str, Any] = {"text": part.text}
+        return {**text, "thought": True} if part.start.kind == "reasoning" else text
+
+    def _call(self, start: PartStart, text: str) -> dict[str, Any] | None:
+        arguments = {"input": text} if start.custom else find_object(text)
+        if arguments is None:
+            self._malformed = True
+            return None
+        part: dict[str, Any] = {"functionCall": {"id": start.id, "name": start.name, "args": arguments}}
+        return self._signed(part)
+
+    def _with_seal(self, parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """A seal that no call took stands with the last text, which may be empty."""
+        if self._seal is None:
+            return parts
+        if parts and "thought" not in parts[-1] and "functionCall" not in parts[-1]:
+            return [*parts[:-1], self._signed(parts[-1])]
+        return [*parts, self._signed({"text": ""})]
+
+    def _signed(self, part: dict[str, Any]) -> dict[str, Any]:
+        seal, self._seal = self._seal, None
+        return {**part, "thoughtSignature": wrap(seal, "gemini")} if seal is not None else part
+
+    def _answer(self, parts: list[dict[str, Any]], end: AnswerEnd | None = None) -> dict[str, Any]:
+        candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
+        if end is not None:
+            ended = _STOPS.get(end.stop, "STOP")
+            candidate["finishReason"] = _MALFORMED if self._malformed and ended == "STOP" else ended
+        answer: dict[str, Any] = {"candidates": [candidate]}
+        if end is not None:
+            answer["usageMetadata"] = usage_payload(end.usage)
+        return {**answer, "modelVersion": self._start.model, "responseId": self._start.id}
+
+    def _chunk(self, value: dict[str, Any]) -> bytes:
+        self._chunks += 1
+        if not self._array:
+            return b"data: " + encode(value) + b"\r\n\r\n"
+        return (b"[" if self._chunks == 1 else b",\r\n") + encode(value)
+
+
+def usage_payload(usage: Usage | None) -> dict[str, Any]:
+    """Usage in Gemini's words: cached tokens are inside the prompt, thoughts beside the candidates."""
+    prompt = (usage.prompt if usage is not None else None) or 0
+    output = (usage.output if usage is not None else None) or 0
+    payload = {"promptTokenCount": prompt, "candidatesTokenCount": output, "totalTokenCount": prompt + output}
+    if usage is not None and usage.reasoning is not None:
+        payload |= {"candidatesTokenCount": max(0, output - usage.reasoning), "thoughtsTokenCount": usage.reasoning}
+    if usage is not None and usage.cache_read:
+        payload["cachedContentTokenCount"] = usage.cache_read
+    return payload
