@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.core.routing.routes import DEBUG, MODELS, OPUS, SONNET
 from ullage.core.errors import StoreError
 from ullage.core.routing.pace import ANSWER_TOKENS
+from ullage.core.routing.route import RouteSession, resolve_route
 from ullage.core.routing.scoring import Signals
 from ullage.core.routing.task import analyze_task
-from ullage.engine.learning import FRESH_MS, Learning
-from ullage.stores import CallRecord, FeedbackRecord, MemoryStore, OutcomeRecord, TallyRecord
+from ullage.engine.learning import FRESH_MS, LONGEST_CALL_MS, Learning, read_lessons
+from ullage.stores import AttemptRecord, CallRecord, FeedbackRecord, MemoryStore, OutcomeRecord, TallyRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,6 +198,52 @@ def test_a_store_that_cannot_be_read_leaves_what_is_known(
     assert background.jobs == []
     with pytest.raises(StoreError):
         learning.read(NOW_MS)
+
+
+def test_of_calls_only_new_ones_are_read_and_none_is_missed_or_counted_twice(store: MemoryStore) -> None:
+    asked: list[int] = []
+
+    class Watched(MemoryStore):
+        def attempts(self, *args: Any, since_ms: int = 0, **options: Any) -> list[AttemptRecord]:
+            asked.append(since_ms)
+            return super().attempts(*args, since_ms=since_ms, **options)
+
+    watched = Watched()
+    learning = Learning(watched)
+    watched.put_call(call("a"))
+    learning.read(NOW_MS)
+    watched.put_call(call("b", created_ms=NOW_MS - 60_000))  # it began before and ended after
+    watched.put_call(call("a"))
+    learning.read(NOW_MS)
+    assert asked == [0, NOW_MS - LONGEST_CALL_MS]
+    assert [one.id for one in read_lessons(watched).attempts] == ["a", "b"]
+    known = learning.signals(TASK, [GOOD], NOW_MS)
+    fresh = Learning(watched)
+    fresh.read(NOW_MS)
+    assert fresh.signals(TASK, [GOOD], NOW_MS) == known
+
+
+def test_what_is_kept_is_known_from_the_start_and_read_again_at_the_first_question(
+    learning: Learning, store: MemoryStore, background: Background
+) -> None:
+    store.put_call(call("a"))
+    learning.recall()
+    assert learning.signals(TASK, [GOOD], NOW_MS)[0]
+    assert len(background.jobs) == 1
+
+
+def test_a_vote_turns_a_choice_that_was_made_by_a_hair(learning: Learning, store: MemoryStore) -> None:
+    """The published choices hang on margins of 0.003 to 0.014 (section 10.5)."""
+    plain = resolve_route(MODELS, DEBUG, policy="best")
+    assert (plain.target, plain.ranked[1].target) == (SONNET, OPUS)
+    task = analyze_task(DEBUG)
+    store.put_feedback(FeedbackRecord(id="v", created_ms=NOW_MS, target=OPUS, good=True, kinds=task.kinds))
+    store.put_feedback(FeedbackRecord(id="w", created_ms=NOW_MS, target=SONNET, good=False, kinds=task.kinds))
+    learning.read(NOW_MS)
+    signals, preferences = learning.signals(task, [one.target for one in plain.ranked], NOW_MS)
+    taught = resolve_route(MODELS, DEBUG, policy="best", session=RouteSession(signals=signals, preferences=preferences))
+    assert taught.target == OPUS
+    assert "task quality +0.02" in taught.reasons
 
 
 def test_what_is_said_is_worked_out_once_a_minute_and_forgotten_little_by_little(

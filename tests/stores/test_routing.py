@@ -100,6 +100,17 @@ def test_a_database_from_before_there_were_routes_can_be_taken_in(filled: Path, 
     assert said_at(filled) == ALL
 
 
+def test_a_call_that_another_version_kept_otherwise_is_not_learned_from_and_stops_nothing(
+    open_sqlite: Opening, records: Records
+) -> None:
+    store = open_sqlite()
+    store.put_call(records.routed("a"))
+    store.put_call(records.routed("b", route={"task_id": "t1", "notes": 7, "task": "debug"}))
+    assert store.flush()
+    assert [one.id for one in store.attempts()] == ["a"]
+    assert len(store.decisions()) == 2
+
+
 def test_calls_of_all_projects_are_found_by_task_and_learned_from(filled: Path) -> None:
     with closing(open_reader("sqlite", filled.parent)) as reader:
         assert {call.id for call in reader.decisions()} == {f"c{number}" for number in range(9)}

@@ -18,6 +18,8 @@ from ullage.core.errors import StoreError
 from ullage.core.routing.learning import EXPLORATION, Learned, learn, tell
 from ullage.core.routing.pace import Pace, Ratios, pace_of, ratios_of
 from ullage.core.routing.scoring import Signals
+from ullage.stores import AttemptRecord
+from ullage.stores.base import ATTEMPTS_READ
 from ullage.stores.learned import to_delivery, to_judged, to_prior, to_timing, to_usage, to_vote
 
 if TYPE_CHECKING:
@@ -25,23 +27,28 @@ if TYPE_CHECKING:
 
     from ullage.core.routing.pace import Timing, Usage
     from ullage.core.routing.task import TaskProfile
-    from ullage.stores import AttemptRecord, Reader
+    from ullage.stores import Reader
 
 _log = logging.getLogger("ullage.engine")
 
 FRESH_MS = 30_000
 """What was read longer ago is read anew: other processes and commands write to the same store."""
+LONGEST_CALL_MS = 60 * 60_000
 
 _MINUTE_MS = 60_000
 _NOTHING = Ratios(input=None, cached=None, output=None)
 
 
 class Lessons(Struct, frozen=True, kw_only=True):
-    """Everything that was learned when it was read last."""
+    """Everything that was learned when it was read last, and the calls that it was learned from, the newest first."""
 
+    attempts: tuple[AttemptRecord, ...] = ()
     learned: Learned = Learned()
     paces: Mapping[str, Pace] = {}
     ratios: Mapping[str, Ratios] = {}
+
+
+NOTHING = Lessons()
 
 
 class Learning:
@@ -62,7 +69,7 @@ class Learning:
         self._is_reading = False
         self._expired = 0
         self._read_ms: int | None = None
-        self._lessons = Lessons()
+        self._lessons = NOTHING
         self._answers = _Answers(self._lessons, 0, self._exploration)
 
     def signals(
@@ -93,14 +100,18 @@ class Learning:
             self._read_ms = None
 
     def read(self, now_ms: int) -> None:
-        """Reads everything now. Raises `StoreError`."""
+        """Reads what is new now. Raises `StoreError`."""
         with self._lock:
-            expired = self._expired
-        lessons = read_lessons(self._reader)
+            expired, before = self._expired, self._lessons
+        lessons = read_lessons(self._reader, before)
         with self._lock:
             self._lessons = lessons
             if expired == self._expired:  # else what was written meanwhile may not be among it
                 self._read_ms = now_ms
+
+    def recall(self) -> None:
+        """Reads everything at the start, to be read again at the first question. Raises `StoreError`."""
+        self.read(0)
 
     def _answers_at(self, now_ms: int) -> _Answers:
         lessons, minute = self._lessons, now_ms // _MINUTE_MS
@@ -129,12 +140,19 @@ class Learning:
                 self._is_reading = False
 
 
-def read_lessons(reader: Reader) -> Lessons:
-    """Everything that a store has to learn from. Raises `StoreError`."""
-    attempts = reader.attempts()
+def read_lessons(reader: Reader, before: Lessons = NOTHING) -> Lessons:
+    """Everything that a store has to learn from; of calls only those since `before`. Raises `StoreError`.
+
+    A call is written when it is over, under the time at which it began: so those of the last hour are looked for again.
+    """
+    since_ms = max(0, before.attempts[0].created_ms - LONGEST_CALL_MS) if before.attempts else 0
+    known = {attempt.id: attempt for attempt in (*before.attempts, *reader.attempts(since_ms=since_ms))}
+    newest = sorted(known.values(), key=lambda attempt: (attempt.created_ms, attempt.id), reverse=True)
+    attempts = tuple(newest[:ATTEMPTS_READ])
     deliveries = (to_delivery(attempt) for attempt in attempts)
     paces, ratios = _measure(attempts)
     return Lessons(
+        attempts=attempts,
         learned=learn(
             [delivery for delivery in deliveries if delivery is not None],
             map(to_vote, reader.feedback()),

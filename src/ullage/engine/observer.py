@@ -149,6 +149,7 @@ class Observer:
         if self.virtual_models.listed:
             with contextlib.suppress(StoreError):  # as above: what was learned is learned anew
                 self._routing.recall(records, self._store.attempts())
+                self.learning.recall()
 
     def _begin(self, exchange: Exchange) -> None:
         body, exchange.body = exchange.body, None

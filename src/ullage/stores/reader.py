@@ -206,7 +206,9 @@ class SqliteReader:
         self, session_id: str | None = None, *, since_ms: int = 0, limit: int = ATTEMPTS_READ
     ) -> list[AttemptRecord]:
         wanted = [] if session_id is None else [session_id]
-        return self._records(AttemptRecord, _ATTEMPTS[session_id is not None], *wanted, since_ms, limit)
+        rows = self._rows(_ATTEMPTS[session_id is not None], *wanted, since_ms, limit)
+        found = (_try_attempt(packed) for (packed,) in rows)
+        return [record for record in found if record is not None]
 
     def feedback(self) -> list[FeedbackRecord]:
         return self._records(FeedbackRecord, _JUDGEMENTS, FEEDBACK)
@@ -284,6 +286,14 @@ class SqliteReader:
     def _forget(self) -> None:
         while self._idle:
             self._idle.pop().close()
+
+
+def _try_attempt(packed: bytes) -> AttemptRecord | None:
+    """The record; none for what another version kept otherwise: learning is never a reason to fail."""
+    try:
+        return decode(unpack(packed), AttemptRecord)
+    except (zlib.error, msgspec.MsgspecError):
+        return None
 
 
 def _first(records: list[Record]) -> Record | None:
