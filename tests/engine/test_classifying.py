@@ -10,6 +10,7 @@ import pytest
 from ullage.core.privacy import PrivacySettings
 from ullage.core.privacy.guard import PrivacyGuard
 from ullage.core.profiles import Prices
+from ullage.core.quota import QuotaRules
 from ullage.core.routing.classifier import Verdict
 from ullage.core.routing.filtering import Candidate, Constraints, make_candidate
 from ullage.core.routing.models import ModelRecord
@@ -18,6 +19,7 @@ from ullage.core.routing.route import NO_CONFIG, RouteConfig
 from ullage.core.routing.task import analyze_task
 from ullage.core.wire import DIALECTS, Dialect
 from ullage.engine.classifying import PAUSE_MS, Classifying, Graded, Question, Reply, put_question, question_usd
+from ullage.engine.quota import Answered, Quotas
 from ullage.engine.targets import Destination
 from ullage.settings import UpstreamSettings
 from ullage.settings.credentials import Credential
@@ -79,7 +81,8 @@ class Reachable:
 
 
 def _classifying(targets: Reachable | None = None, *, guard: PrivacyGuard | None = None, **settings) -> Classifying:
-    return Classifying(ClassifierSettings(**({"enabled": True} | settings)), targets or Reachable(), guard)
+    quotas = settings.pop("quotas", None) or Quotas(QuotaRules())
+    return Classifying(ClassifierSettings(**({"enabled": True} | settings)), targets or Reachable(), guard, quotas)
 
 
 def _consider(
@@ -120,7 +123,9 @@ async def _grade(
 async def test_a_light_model_is_asked_and_its_answer_read(client: UpstreamClient, dialect: Dialect) -> None:
     graded, classifying, provider = await _grade(client, Said(text=GRADE), dialect=dialect, timeout_ms=2_000)
     assert graded.verdict == Verdict(complexity=0.8, requires_reasoning=True, minimum_tier="strong")
-    assert graded.note == f"classified by {HAIKU}"
+    assert graded.note is not None
+    assert graded.note.startswith(f"classified by {HAIKU} (0.00")
+    assert graded.note.endswith(" USD)")
     assert classifying.report()["counts"] == {"answered": 1}
     assert classifying.report()["usd"] > 0
     [request] = provider.requests
@@ -138,7 +143,9 @@ async def test_a_fenced_answer_is_read(client: UpstreamClient, text: str) -> Non
 @pytest.mark.parametrize("text", [f"Sure! {GRADE}", '{"complexity":7}', "no idea", "{"])
 async def test_an_answer_that_is_no_grade_is_ignored_and_not_asked_for_again(client: UpstreamClient, text: str) -> None:
     graded, classifying, _ = await _grade(client, Said(text=text), timeout_ms=2_000)
-    assert graded == Graded(note=f"classifier {HAIKU}: bad-answer")
+    assert graded.verdict is None
+    assert graded.note is not None
+    assert graded.note.startswith(f"classifier {HAIKU}: bad-answer (0.00")
     assert classifying.report()["counts"] == {"bad-answer": 1}
     assert _consider(classifying) == Graded(note="classified before")
 
@@ -189,7 +196,7 @@ def test_off_is_off_and_a_clear_task_is_nobodys_question() -> None:
     assert ClassifierSettings().enabled is False
     assert _consider(_classifying(), "Debug this failing test") == Graded()
     assert (
-        Classifying(ClassifierSettings(enabled=True), None, None).consider(
+        Classifying(ClassifierSettings(enabled=True), None, None, Quotas(QuotaRules())).consider(
             analyze_task(VAGUE), VAGUE, session="s", config=NO_CONFIG, now_ms=0
         )
         == Graded()
@@ -272,3 +279,20 @@ def test_a_secret_in_a_prompt_is_taken_out_before_it_goes() -> None:
     secret = "sk-ant-api03-" + "aB3" * 31 + "aAA"
     found = _consider(_classifying(Reachable("https://models.example"), guard=guard), f"{VAGUE} {secret}")
     assert not isinstance(found, Question) or secret.encode() not in found.worded.body
+
+
+def test_nobody_is_asked_at_a_provider_that_is_spent() -> None:
+    quotas = Quotas(QuotaRules())
+    quotas.note(Answered(provider="anthropic", status=402, asked_ms=NOW_MS - 9, at_ms=NOW_MS - 8))
+    other = _candidate("mine/small", 0.9)
+    targets = Reachable("http://127.0.0.1:9", "anthropic", _candidate(HAIKU), other)
+    assert _question(_classifying(targets, quotas=quotas)).destination.target == "mine/small"
+    assert _consider(_classifying(quotas=quotas)) == Graded(note="classifier not asked: no-target")
+
+
+async def test_what_a_question_cost_counts_for_its_provider(client: UpstreamClient) -> None:
+    quotas = Quotas(QuotaRules())
+    await _grade(client, Said(text=GRADE), timeout_ms=2_000, quotas=quotas)
+    view = quotas.view("anthropic", NOW_MS)
+    assert view.requests == 1
+    assert view.usd > 0

@@ -135,6 +135,7 @@ async def test_a_small_model_is_asked_about_an_unclear_task(
     assert came.status == 200
     assert came.route["task"]["complexity"] == 0.8
     assert came.route["task"]["minimum_tier"] == "strong"
+    assert gateway.engine.classifying.report()["counts"] == {"answered": 1}
     assert came.headers["x-ullage-target"] != LIGHT
     assert f"classified by {LIGHT}" in came.headers["x-ullage-why"]
     assert again.route["reason"] == "retry"
@@ -159,7 +160,7 @@ async def test_whatever_goes_wrong_with_it_the_task_stays_as_it_was_read(
         ) as gateway:
             came = await _is_chosen(gateway, client, VAGUE)
     assert came.status == 200
-    assert f"classifier {LIGHT}: {why}" in came.route["notes"]
+    assert any(note.startswith(f"classifier {LIGHT}: {why}") for note in came.route["notes"])
     assert came.route["task"]["minimum_tier"] is None
 
 

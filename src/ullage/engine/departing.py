@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from .exchange import Exchange
     from .managing import Managed
+    from .quota import Quotas
     from .reading import Reader
     from .targets import Targets
 
@@ -94,6 +95,7 @@ class Departing:
         settings: Settings,
         data_dir: Path | None,
         routing: Routing,
+        quotas: Quotas,
         targets: Targets | None = None,
     ) -> None:
         self._reader = reader
@@ -111,7 +113,7 @@ class Departing:
         self._find_project = functools.lru_cache(_PROJECTS)(root_finder("project"))
         # Sessions that branched off from another one: what is kept for that goes along.
         self._parents: dict[str, str] = {}
-        self._classifying = Classifying(settings.routing.classifier, targets, self._guard)
+        self.classifying = Classifying(settings.routing.classifier, targets, self._guard, quotas)
         # Requests that wait for the answer to a question, by their ids.
         self._waiting: dict[str, _Waiting] = {}
 
@@ -246,7 +248,7 @@ class Departing:
         if isinstance(graded, Question):
             reply = yield graded
             assert reply is not None, "an answer came"
-            graded = self._classifying.settle(graded, reply, now_ms=exchange.created_ms)
+            graded = self.classifying.settle(graded, reply, now_ms=exchange.created_ms)
         decision = self._routing.decide(replace(asked, graded=graded))
         author = self._routing.author_of(observation.session)
         model = decision.candidate.model
@@ -264,7 +266,7 @@ class Departing:
 
     def _find_question(self, asked: Asked, exchange: Exchange) -> Question | Graded:
         try:
-            return self._routing.find_question(asked, self._classifying)
+            return self._routing.find_question(asked, self.classifying)
         except Exception:  # noqa: BLE001 - a fault of the classifier leaves the task as it was read
             tell_fault(exchange)
             return NOT_ASKED

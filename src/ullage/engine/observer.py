@@ -81,8 +81,15 @@ class Observer:
         self._routing = Routing(settings, targets, self.quotas, self.learning, store, new_id=new_id)
         self.virtual_models = self._routing.names
         self._departing = Departing(
-            self._reader, store=store, settings=settings, data_dir=data_dir, routing=self._routing, targets=targets
+            self._reader,
+            store=store,
+            settings=settings,
+            data_dir=data_dir,
+            routing=self._routing,
+            quotas=self.quotas,
+            targets=targets,
         )
+        self.classifying = self._departing.classifying
         self._worker = Worker("ullage-observer")
         self._open: dict[str, Observation] = {}
         self._bodies = Allowance(settings.accounting.queue_bytes)
