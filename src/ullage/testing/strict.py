@@ -1,4 +1,5 @@
-"""What real providers refuse of a conversation: halves of tool exchanges, an order they do not take, thinking that was altered.
+"""What real providers refuse of a conversation: halves of tool exchanges, an order they do not take, thinking that was altered
+or lost what came before it.
 
 Gathered from public reports of answers with status 400, in our own words. It reads the decoded body alone, and uses nothing of
 what plans requests, so that it can judge what a plan sends.
@@ -9,6 +10,7 @@ from __future__ import annotations
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .binding import find_unbound
 from .dialects.events import seal
 from .dialects.openai_responses import input_items
 from .prompt import as_dict, as_list, blocks_of
@@ -121,6 +123,7 @@ def _check_anthropic(payload: dict[str, Any]) -> Iterator[str]:
             yield f"messages.{before.place}: a tool_use must have its tool_result in the message behind."
     if as_dict(payload.get("thinking")).get("type") == "enabled":
         yield from _check_loop(messages)
+    yield from find_unbound(payload)
 
 
 def _check_blocks(place: int, blocks: Sequence[Any], *, may_be_empty: bool) -> Iterator[str]:
@@ -131,7 +134,7 @@ def _check_blocks(place: int, blocks: Sequence[Any], *, may_be_empty: bool) -> I
             yield f"messages.{place}.content.{number}: a text block must not be empty."
         if block.get("type") == "thinking":
             signature, text = block.get("signature"), block.get("thinking")
-            if not signature or (text and signature != seal(text)):
+            if not signature or (text and str(signature).partition(".")[0] != seal(text)):
                 yield f"messages.{place}.content.{number}: the signature is not the one that this thinking was given."
     if blocks and as_dict(blocks[-1]).get("type") in _THINKING:
         yield f"messages.{place}: the last block of a message must not be thinking."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from ullage.testing.binding import sign
 from ullage.testing.prompt import (
     OfferedTool,
     Piece,
@@ -18,7 +19,7 @@ from ullage.testing.prompt import (
     text_of,
 )
 
-from .events import encode, event, fragments, seal
+from .events import encode, event, fragments
 
 if TYPE_CHECKING:
     from ullage.core.content import Usage
@@ -156,7 +157,8 @@ def _content(generation: Generation) -> list[dict[str, Any]]:
     reply = generation.reply
     content: list[dict[str, Any]] = []
     if reply.thinking:
-        content.append({"type": "thinking", "thinking": reply.thinking, "signature": seal(reply.thinking)})
+        signature = sign(reply.thinking, generation.prompt.payload)
+        content.append({"type": "thinking", "thinking": reply.thinking, "signature": signature})
     if reply.text:
         content.append({"type": "text", "text": reply.text})
     for index, call in enumerate(reply.tool_calls):
