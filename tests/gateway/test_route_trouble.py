@@ -164,7 +164,20 @@ async def test_whatever_goes_wrong_with_it_the_task_stays_as_it_was_read(
     assert came.route["task"]["minimum_tier"] is None
 
 
-async def test_a_clear_task_and_an_errand_ask_nobody(tmp_path: Path, client: aiohttp.ClientSession) -> None:
+async def test_what_privacy_withholds_never_reaches_it(tmp_path: Path, client: aiohttp.ClientSession) -> None:
+    marked = f"{VAGUE} [ullage:sensitive]my secret words[/ullage:sensitive]"
+    async with FakeProvider([Reply(text="Done.")]) as fake:
+        async with run_routed(fake, tmp_path, routing=_classifier(), privacy={"enabled": True}) as gateway:
+            came = await _is_chosen(gateway, client, marked)
+            assert gateway.engine.classifying.report()["counts"] == {"privacy": 1}
+        bodies = [request.body for request in fake.requests]
+    assert came.status == 200
+    assert "classifier not asked: privacy" in came.route["notes"]
+    assert len(bodies) == 1
+    assert b"my secret words" not in bodies[0]
+
+
+async def test_a_clear_task_and_a_pin_ask_nobody(tmp_path: Path, client: aiohttp.ClientSession) -> None:
     async with FakeProvider([Reply(text="Done.")]) as fake:
         async with run_routed(fake, tmp_path, routing=_classifier()) as gateway:
             await _is_chosen(gateway, client)
