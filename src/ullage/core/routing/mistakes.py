@@ -23,6 +23,7 @@ Result = Literal["mistake", "success", "trouble", "failure"]
 
 _HEAD_CHARS = 1_000
 _TAIL_CHARS = 2_000
+_FIRST_CHARS = 200
 
 
 class ToolOutcome(Struct, frozen=True, kw_only=True):
@@ -132,17 +133,31 @@ _WRAPPINGS = re.compile(
     r'|\{"(?:error|output)":\s*"'
     r"|Wall time:? [^\n]{0,40}|Chunk ID: [^\n]{0,40}|Process exited with code \d+|Original token count: \d+|Output:)+"
 )
-_TROUBLE = re.compile(
-    r"command not found|permission denied|not permitted|access denied|No such file or directory|File not found"
-    r"|doesn't want to (?:proceed|take this action)|Request interrupted by user|was rejected|Command aborted|\bblocked\b"
-    r"|timed? ?out|connection refused|could not resolve|network error|rate limit",
-    re.IGNORECASE,
+_TROUBLE = (
+    "command not found",
+    "permission denied",
+    "not permitted",
+    "access denied",
+    "no such file or directory",
+    "file not found",
+    "doesn't want to proceed",
+    "doesn't want to take this action",
+    "request interrupted by user",
+    "was rejected",
+    "command aborted",
+    "blocked",
+    "timed out",
+    "timeout",
+    "connection refused",
+    "could not resolve",
+    "network error",
+    "rate limit",
 )
 _TESTS = re.compile(
     r"\bFAIL(?:ED|URES?)?\b|\bAssertionError\b|\bnot ok \d"
     r"|(?i:\bassertion failed\b|\b\d+ (?:tests? )?fail(?:ed|ing)\b|\btest result: failed)"
 )
-_EXIT = re.compile(r"(?:exit(?:ed)?(?: with)?(?: exit)? code:?|exit status) [1-9]", re.IGNORECASE)
+_EXIT = re.compile(r"(?:exit(?:ed)?(?: with)?(?: exit)? code:?|exit status) [1-9]")
 
 
 def find_mistake(outcome: ToolOutcome) -> Mistake | None:
@@ -158,15 +173,28 @@ def find_mistake(outcome: ToolOutcome) -> Mistake | None:
 
 def judge_outcome(outcome: ToolOutcome) -> Result:
     """What became of a call. Where a dialect marks no errors, what nothing speaks against is a success."""
-    if find_mistake(outcome) is not None:
-        return "mistake"
+    return "mistake" if find_mistake(outcome) is not None else judge_other(outcome)
+
+
+def judge_other(outcome: ToolOutcome) -> Result:
+    """The same of a call that is known to be no mistake."""
     head, tail = outcome.text[:_HEAD_CHARS], outcome.text[-_TAIL_CHARS:]
-    failed = outcome.is_error or _EXIT.search(head) is not None or _EXIT.search(tail) is not None
-    if not failed:
-        return "trouble" if _TROUBLE.search(head[:200]) else "success"
-    if any(pattern.search(text) for pattern in (_TROUBLE, _TESTS) for text in (head, tail)):
+    if not (outcome.is_error or _exits(head) or _exits(tail)):
+        return "trouble" if _has_trouble(head[:_FIRST_CHARS]) else "success"
+    if _has_trouble(head) or _has_trouble(tail) or _TESTS.search(head) or _TESTS.search(tail):
         return "trouble"
     return "failure"
+
+
+def _exits(text: str) -> bool:
+    """Whether a program says that it failed. The plain word is looked for first: results are long, and most have none."""
+    lowered = text.lower()
+    return "exit" in lowered and _EXIT.search(lowered) is not None
+
+
+def _has_trouble(text: str) -> bool:
+    lowered = text.lower()
+    return any(words in lowered for words in _TROUBLE)
 
 
 def tool_of(outcome: ToolOutcome) -> str:
