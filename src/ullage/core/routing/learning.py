@@ -7,6 +7,8 @@ it arrives, and half of it is forgotten in thirty days.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -187,25 +189,12 @@ def learn(
 ) -> Learned:
     """What all of it comes to, in whatever order it is given; of two of one id the same comes as of one."""
     known = _newest_priors(priors)
-    return Learned(
-        deliveries=_add_up(
-            [
-                *((key, Count(one.at_ms, 1.0, float(one.delivered))) for one in deliveries for key in _keys_of(one)),
-                *(
-                    (_prior_key(prior), Count(prior.at_ms, prior.attempts, prior.successes))
-                    for prior in known
-                    if prior.attempts
-                ),
-            ]
-        ),
-        judged=_add_up(
-            (key, Count(one.at_ms, 1.0, float(one.success)))
-            for one in _newest(judged)
-            if one.success is not None
-            for key in _judged_keys(one)
-        ),
-        offsets=_vote(votes, known),
-    )
+    attempted = [(one.at_ms, 1.0, float(one.delivered), _keys_of(one)) for one in deliveries]
+    attempted += [(one.at_ms, one.attempts, one.successes, [_prior_key(one)]) for one in known if one.attempts]
+    said = [
+        (one.at_ms, 1.0, float(one.success), _judged_keys(one)) for one in _newest(judged) if one.success is not None
+    ]
+    return Learned(deliveries=_add_up(attempted), judged=_add_up(said), offsets=_vote(votes, known))
 
 
 def delivered(outcome: str, status: int | None) -> bool | None:
@@ -262,18 +251,25 @@ def _weight(counts: dict[Key, Count], key: Key, now_ms: int) -> Count:
     return NO_COUNT if count is None else count.at(now_ms)
 
 
-def _add_up(events: Iterable[tuple[Key, Count]]) -> dict[Key, Count]:
-    """The counts of each key as they weigh at the newest of them."""
-    sums: dict[Key, Count] = {}
-    for key, event in sorted(events, key=_in_time):
-        before = sums.get(key, NO_COUNT).at(event.at_ms)
-        sums[key] = Count(event.at_ms, before.attempts + event.attempts, before.successes + event.successes)
-    return sums
+Event = tuple[int, float, float, list[Key]]
+"""A time, attempts and successes, and whom they count for."""
 
 
-def _in_time(event: tuple[Key, Count]) -> tuple[int, float, float]:
-    """So that sums come out the same to the last digit, whatever came first."""
-    return event[1].at_ms, event[1].attempts, event[1].successes
+def _add_up(events: list[Event]) -> dict[Key, Count]:
+    """The counts of each key as they weigh at the newest of all events.
+
+    Events of one time are added by their figures, so that sums come out the same to the last digit, whatever came first.
+    """
+    events.sort(key=itemgetter(0, 1, 2))
+    newest_ms = events[-1][0] if events else 0
+    attempts: defaultdict[Key, float] = defaultdict(float)
+    successes: defaultdict[Key, float] = defaultdict(float)
+    for at_ms, attempted, succeeded, keys in events:
+        left = decay(newest_ms - at_ms)
+        for key in keys:
+            attempts[key] += attempted * left
+            successes[key] += succeeded * left
+    return {key: Count(newest_ms, weight, successes[key]) for key, weight in attempts.items()}
 
 
 def _vote(votes: Iterable[Vote], priors: Iterable[Prior]) -> dict[Key, Offset]:
