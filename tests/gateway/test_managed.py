@@ -375,6 +375,25 @@ async def test_the_tail_keeps_its_beginning_until_it_must_move_by_several_turns(
         assert call.plan["tokens"] <= call.plan["limit"]
 
 
+async def test_a_restart_of_the_daemon_moves_no_tail(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """What is sent is byte for byte what one daemon would have sent: the provider's cache outlives ours."""
+    bodies: list[list[bytes]] = []
+    requests = [long_request("anthropic", turns=turns) for turns in range(31, 63, 2)]
+    for restarts in (False, True):
+        folder = tmp_path / str(restarts)
+        waiting = list(requests)
+        while waiting:
+            async with run_gateway(dict.fromkeys(DIALECTS, fake.url), folder, store="sqlite", **SMALL) as gateway:
+                for request in [waiting.pop(0) for _ in range(1 if restarts else len(waiting))]:
+                    headers = {**request.headers, "x-ullage-session": "s"}
+                    async with client.post(gateway.url + request.path, data=request.body, headers=headers) as response:
+                        assert response.headers["x-ullage-plan"] == "managed"
+        bodies.append([received.body for received in fake.requests][-len(requests) :])
+    assert bodies[0] == bodies[1]
+
+
 async def test_the_tails_of_an_agent_and_its_sub_agents_do_not_move_each_other(
     tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:

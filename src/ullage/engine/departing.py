@@ -31,7 +31,7 @@ from .routing import Asked, RouteStopped, Routing, has_key, is_helper
 from .trimming import Trimmer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ullage.core.privacy import Destination, PrivacyReport
@@ -117,8 +117,9 @@ class Departing:
         # Requests that wait for the answer to a question, by their ids.
         self._waiting: dict[str, _Waiting] = {}
 
-    def recall(self, records: Iterable[SessionRecord]) -> None:
-        """Takes up which sessions of earlier runs came from which."""
+    def recall(self, records: Sequence[SessionRecord]) -> None:
+        """Takes up which sessions of earlier runs came from which, and where their tails began."""
+        self._managing.recall(records)
         for record in records:
             if record.identity == "fingerprint" and record.parent is not None:
                 self._parents[record.id] = record.parent

@@ -21,13 +21,14 @@ from .tails import Tails
 from .trimming import Offered, Owner
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ullage.core.planning import Plan, Supplement
-    from ullage.core.planning.tail_records import TailChoice
+    from ullage.core.planning.tail_records import TailChoice, TailMemory
     from ullage.core.privacy import Classification, Destination
     from ullage.core.privacy.guard import PrivacyGuard
     from ullage.settings.records import PlanningSettings
+    from ullage.stores import SessionRecord
 
     from .keeping import Keeping
     from .measuring import Measuring
@@ -46,7 +47,8 @@ what it holds is no conversation of its own (faults, section 2: split-parallel).
 
 class Managed:
     """What came of a request. `body` is what is sent in place of the client's own, `None` for that itself. `estimate` are the
-    provider's tokens of the prompt as sent, `why` is the plan in a line, `excluded` what its destination may not see.
+    provider's tokens of the prompt as sent, `why` is the plan in a line, `excluded` what its destination may not see,
+    `tail_memories` what its session's next request goes by.
 
     The rest is made when it is asked for, once the request is on its way.
     """
@@ -61,6 +63,7 @@ class Managed:
         "estimate",
         "excluded",
         "status",
+        "tail_memories",
         "why",
     )
 
@@ -74,6 +77,7 @@ class Managed:
         body: bytes | None = None,
         timings_ms: Mapping[str, float] | None = None,
         excluded: tuple[Exclusion, ...] = (),
+        tail_memories: tuple[TailMemory, ...] = (),
         unplanned: str = "",
     ) -> None:
         self._conversation = conversation
@@ -83,6 +87,7 @@ class Managed:
         self._timings_ms = timings_ms or {}
         self.body = body
         self.excluded = excluded
+        self.tail_memories = tail_memories
         self.status = plan.status if plan is not None else UNCHANGED
         self.why = _in_a_line(plan) if plan is not None else unplanned
         self.estimate = _provider_tokens(plan, given) if plan is not None and given is not None else None
@@ -173,8 +178,20 @@ class Managing:
         self._note(work, offered, made)
         timings_ms = {"plan": _ms(started, planned), "render": _ms(planned, time.perf_counter())}
         return Managed(
-            conversation, given=given, plan=made, tail=tail, body=body, timings_ms=timings_ms, excluded=excluded
+            conversation,
+            given=given,
+            plan=made,
+            tail=tail,
+            body=body,
+            timings_ms=timings_ms,
+            excluded=excluded,
+            tail_memories=self._tails.memories(asker.session),
         )
+
+    def recall(self, records: Iterable[SessionRecord]) -> None:
+        """Takes up the tails of earlier runs' sessions."""
+        for record in records:
+            self._tails.recall(record.id, record.tails)
 
     def _screen(
         self, offered: Sequence[Supplement], destination: Destination | None

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ullage.core.accounting import report
 from ullage.core.errors import StoreError
+from ullage.core.planning.tail_records import plain_memory
 from ullage.stores import CallRecord, EventRecord, SessionRecord
 
 from .foresight import report_sight
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .anchoring import Outlook
     from .exchange import Exchange
     from .identity import Tip
+    from .managing import Managed
     from .observation import Observation
 
 _SESSIONS = 2_000
@@ -96,6 +98,7 @@ class Recorder:
             targets=learned.targets or (known.targets if known is not None else ()),
             tip=_plain_tip(observation.tip, known),
             routing=observation.session_route or (known.routing if known is not None else None),
+            tails=_plain_tails(observation.managed, known),
         )
         self._keep_session(record)
         self._store.put_session(record)
@@ -212,6 +215,13 @@ def _plain_tip(tip: Tip | None, known: SessionRecord | None) -> dict[str, Any] |
     if tip is not None:
         return msgspec.structs.asdict(tip)
     return known.tip if known is not None else None
+
+
+def _plain_tails(managed: Managed | None, known: SessionRecord | None) -> tuple[dict[str, Any], ...]:
+    """A request that was not planned leaves them as they were."""
+    if managed is not None and managed.tail_memories:
+        return tuple(map(plain_memory, managed.tail_memories))
+    return known.tails if known is not None else ()
 
 
 def _parent_session(caller: Caller) -> str | None:

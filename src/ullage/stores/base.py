@@ -27,7 +27,8 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     `identity` says how the id was found: `header` (ours), `client` (the client's own id) or `fingerprint`.
     `parent` is the session a branch or sub-agent came from. `tip` is the end of its chain of message hashes, by which a
     session without an id is found again after a restart. `targets` are the `provider/model` it was on, the newest last.
-    `routing` is what its routes need to know again after a restart, as plain data.
+    `routing` and `tails` are what its routes and the tails of its conversations need to know again after a restart, as plain
+    data.
     """
 
     id: str
@@ -45,6 +46,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     targets: tuple[str, ...] = ()
     tip: dict[str, Any] | None = None
     routing: dict[str, Any] | None = None
+    tails: tuple[dict[str, Any], ...] = ()
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):

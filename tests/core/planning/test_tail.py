@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import pytest
 from hypothesis import given as example
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -12,6 +14,7 @@ from msgspec.structs import replace
 from tests.core.planning.making import CAPS, assistant, exchange, given, result, system, user
 from ullage.core.planning import TailContext, TailMemory, choose_tail, plan
 from ullage.core.planning.tail import find_memory
+from ullage.core.planning.tail_records import plain_memory, read_memory
 from ullage.core.spend import CallPrices
 
 if TYPE_CHECKING:
@@ -198,3 +201,18 @@ def test_a_request_whose_end_was_rewritten_goes_on_from_where_its_tail_began() -
 def test_of_two_memories_that_fit_the_newest_counts() -> None:
     older, newer = left_by(1, 2), left_by(1, 2, start=1)
     assert find_memory((older, newer), (1, 2, 3)) is newer
+
+
+def test_what_is_kept_of_a_memory_is_small_and_reads_as_it_was() -> None:
+    memory = TailMemory(
+        target="p/m", first=2**127, index=3, last=7, count=9, turn=None, opener=4, used_ms=5, rent_usd=0.25, sent=(1, 2)
+    )
+    plain = json.loads(json.dumps(plain_memory(memory)))
+    assert read_memory(plain) == replace(memory, sent=())
+    assert len(json.dumps(plain)) < 500
+
+
+@pytest.mark.parametrize("change", [{"first": None}, {"first": "x"}, {"count": "9"}, {"target": 3}, {"turn": 8}])
+def test_what_is_no_memory_is_as_none(change: dict[str, object]) -> None:
+    memory = TailMemory(target="p/m", first=1, index=0, last=1, count=1, turn=1, opener=0, used_ms=5)
+    assert read_memory({**plain_memory(memory), **change}) is None

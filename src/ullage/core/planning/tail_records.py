@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert, structs
 
 from ullage.core.spend import CallPrices
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 TailPolicy = Literal["off", "auto", "epoch-v1"]
 """`off`: the tail is walked anew for every request, as the planner specification says. `auto`: it moves in steps.
@@ -67,6 +70,25 @@ class TailMemory(Struct, frozen=True, kw_only=True):
     extended: bool = False
     losses: int = 0
     judged_turn: int = 0
+
+
+_HASHES = ("first", "last", "turn")
+
+
+def plain_memory(memory: TailMemory) -> dict[str, Any]:
+    """A memory as JSON takes it, hashes as hexadecimal text. What was sent last is left out, which may be long: `epoch-v1` takes
+    its cache for cold then, once."""
+    plain: dict[str, Any] = {**structs.asdict(memory), "sent": ()}
+    return plain | {name: f"{plain[name]:032x}" for name in _HASHES if plain[name] is not None}
+
+
+def read_memory(plain: Mapping[str, Any]) -> TailMemory | None:
+    """A memory that was kept; `None` for what is none, as another version may have left it."""
+    try:
+        hashes = {name: int(plain[name], 16) for name in _HASHES if plain.get(name) is not None}
+        return convert({**plain, **hashes}, TailMemory)
+    except (KeyError, TypeError, ValueError, ValidationError):
+        return None
 
 
 class Rejected(Struct, frozen=True, kw_only=True):
