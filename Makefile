@@ -71,6 +71,9 @@ try-%: $(VENV)/.dev ## one prompt of a real client through the gateway: try-clau
 try-managed-%: $(VENV)/.dev ## the same in managed mode and a window that is too small: try-managed-claude-code, ...
 	@$(BIN)/python scripts/try_client.py $* --managed
 
+try-routed-%: $(VENV)/.dev ## the same for ullage/auto, with three models to choose from: try-routed-claude-code, ...
+	@$(BIN)/python scripts/try_client.py $* --routed
+
 wheel-test: $(VENV)/.dev ## build the wheel, install it into an empty environment, start it
 	@sh scripts/wheel-test
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Try one real client: one prompt, with a tool call, through the gateway to the fake provider.
 
-    scripts/try_client.py claude-code|codex|pi|opencode|gemini-cli|aider|llm [--managed]
+    scripts/try_client.py claude-code|codex|pi|opencode|gemini-cli|aider|llm [--managed | --routed]
 
 Needs `scripts/clients/install` once. The client runs unmodified in a home folder of its own and
 is pointed at the gateway by `ullage setup CLIENT --write`; no key, no network. Prints what
@@ -9,7 +9,8 @@ is pointed at the gateway by `ullage setup CLIENT --write`; no key, no network. 
 2: the trial could not be made.
 
 With --managed: three prompts through a gateway in managed mode, in a window so small that something
-has to be left out, to a provider as strict as real ones.
+has to be left out, to a provider as strict as real ones. With --routed: two prompts for
+`ullage/auto`, with three models to choose from.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 
 from clients.known import CLIENTS
 from clients.managed import run_managed
+from clients.routed import run_routed
 from clients.trial import Trial, TrialError, run_trial
 
 
@@ -34,11 +36,14 @@ def main() -> int:
         "--direct", action="store_true", help="leave the gateway out: what does the client do without it?"
     )
     parser.add_argument("--managed", action="store_true", help="managed mode, in a window that is too small")
+    parser.add_argument("--routed", action="store_true", help="ask for ullage/auto, with three models to choose from")
     options = parser.parse_args()
     trial = Trial(CLIENTS[options.client], Path(tempfile.mkdtemp(prefix="ullage-trial-")))
     try:
         if options.managed:
             run_managed(trial, record=options.record)
+        elif options.routed:
+            run_routed(trial, record=options.record)
         else:
             run_trial(trial, record=options.record, direct=options.direct)
     except TrialError as error:

@@ -22,6 +22,10 @@ LISTED = "listed-by-the-tool.txt"
 """A file in the project: its name in the answer shows that the tool's result travelled back."""
 
 
+TARGET_KEY = "MARK-KEY-OF-THE-TARGET"
+"""The key of the provider that routed requests go to; clients have another one."""
+
+
 @dataclass(frozen=True)
 class Client:
     """`program` is a path below `.clients`. `{model}` and `{prompt}` stand in `arguments`, and in `again`, which goes on

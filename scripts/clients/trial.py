@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ullage.testing import FakeProvider, Recorder, run_in_thread
 from ullage.testing.recording import DirectorySink
 
-from .known import AGAIN, LISTED, PROMPT
+from .known import AGAIN, LISTED, PROMPT, TARGET_KEY
 from .tee import Exchange, Tee
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class Trial:
             "COLUMNS": "100",
             "HTTPS_PROXY": "http://127.0.0.1:9",
             "NO_PROXY": "127.0.0.1,localhost",
+            "TARGET_KEY": TARGET_KEY,
             **{name: value.format(home=self.home) for name, value in self.client.environment.items()},
         }
 
