@@ -81,6 +81,19 @@ def test_a_vote_without_kinds_is_one_at_mixed_tasks() -> None:
     assert learned.quality(TARGET, ("mixed",), NOW_MS).voted == pytest.approx(0.02)
 
 
+def test_that_a_task_has_several_kinds_is_no_kind_beside_them() -> None:
+    """Most tasks have several: what is learned of one of them would be said of all."""
+    learned = learn(
+        [*deliveries(9, 9, kinds=("plan", "review", "mixed")), *deliveries(2, 0, kinds=("debug", "test", "mixed"))],
+        votes(1, kinds=("debug", "mixed")),
+    )
+    found = learned.reliability(TARGET, ("debug", "mixed"), NOW_MS)
+    assert found is not None
+    assert found.attempts == 2
+    assert learned.quality(TARGET, ("debug", "test", "mixed"), NOW_MS).voted == pytest.approx(0.04 / 3)
+    assert learned.quality(TARGET, ("plan", "mixed"), NOW_MS).voted == pytest.approx(0.01)
+
+
 def test_a_bad_vote_takes_away_what_a_good_one_gave() -> None:
     assert learn(votes=votes(1, -1)).quality(TARGET, KINDS, NOW_MS).voted == 0
     assert learn(votes=votes(*[-1] * 9)).quality(TARGET, KINDS, NOW_MS).voted == pytest.approx(-0.1)
@@ -260,7 +273,7 @@ def test_it_is_told_what_was_learned_and_nothing_of_what_was_not() -> None:
 # Whatever comes
 
 TIMES_MS = st.integers(0, 4).map(lambda steps: NOW_MS - steps * HALF_LIFE_MS // 2)
-SOME_KINDS = st.lists(st.sampled_from(["debug", "test", "plan"]), max_size=3).map(tuple)
+SOME_KINDS = st.lists(st.sampled_from(["debug", "test", "plan", "mixed"]), max_size=3).map(tuple)
 TARGETS = st.sampled_from(["p/a", "p/b", "q/a/b"])
 
 

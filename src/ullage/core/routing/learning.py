@@ -171,8 +171,7 @@ class Learned(Struct, frozen=True, kw_only=True):
 
     def quality(self, target: str, kinds: Sequence[str], now_ms: int) -> Quality:
         """What votes and judged tasks say of a target at tasks of these kinds."""
-        asked = dict.fromkeys(kinds)
-        keys = [_kind_key(kind, target) for kind in asked] + [_target_key(target)]
+        keys = _kinds_and_target(kinds, target)
         voted = sum(self.offsets.get(key, NO_OFFSET).at(now_ms) for key in keys) / len(keys)
         judged = _best(self.judged, target, kinds, now_ms)
         assessed = 2 * MOST * (judged.rate - 0.5) * judged.confidence
@@ -241,7 +240,7 @@ def _reliability(own: Count, provider: Count, exploration: float) -> Reliability
 
 def _best(counts: dict[Key, Count], target: str, kinds: Sequence[str], now_ms: int) -> Count:
     """What is known of a target: of the task's kinds that with the most attempts, else all together."""
-    found = [_weight(counts, _kind_key(kind, target), now_ms) for kind in kinds]
+    found = [_weight(counts, _kind_key(kind, target), now_ms) for kind in _named(kinds)]
     best = max(found, key=lambda count: (count.attempts, count.successes), default=NO_COUNT)
     return best if best.attempts else _weight(counts, _target_key(target), now_ms)
 
@@ -276,7 +275,7 @@ def _vote(votes: Iterable[Vote], priors: Iterable[Prior]) -> dict[Key, Offset]:
     events = [
         (vote.at_ms, vote.id, key, VOTE if vote.good else -VOTE)
         for vote in {vote.id: vote for vote in votes}.values()
-        for key in _kinds_and_target(_kinds(vote.kinds), vote.target)
+        for key in _kinds_and_target(vote.kinds or (MIXED,), vote.target)
     ]
     events += [(prior.at_ms, prior.id, _prior_key(prior), prior.offset) for prior in priors if prior.offset is not None]
     offsets: dict[Key, Offset] = {}
@@ -307,15 +306,17 @@ def _keys_of(one: Delivery) -> list[Key]:
 
 
 def _judged_keys(one: Judged) -> list[Key]:
-    return _kinds_and_target(_kinds(one.kinds), one.target)
+    return _kinds_and_target(one.kinds or (MIXED,), one.target)
 
 
 def _kinds_and_target(kinds: Iterable[str], target: str) -> list[Key]:
-    return [*(_kind_key(kind, target) for kind in dict.fromkeys(kinds)), _target_key(target)]
+    return [*(_kind_key(kind, target) for kind in _named(kinds)), _target_key(target)]
 
 
-def _kinds(kinds: tuple[str, ...]) -> Iterable[str]:
-    return dict.fromkeys(kinds or (MIXED,))
+def _named(kinds: Iterable[str]) -> list[str]:
+    """The kinds of a task, each once. That it has several is no kind beside them: it would have the most attempts of all."""
+    each = list(dict.fromkeys(kinds))
+    return [kind for kind in each if kind != MIXED] or each
 
 
 def _prior_key(prior: Prior) -> Key:
