@@ -253,6 +253,32 @@ async def test_a_remembered_claim_comes_with_a_request_that_it_is_about(
     assert question == body["messages"][0]
 
 
+@pytest.mark.parametrize("placement", ["stable-prefix", "hybrid"])
+async def test_memories_at_the_prefix_have_the_same_bytes_in_every_turn_that_gets_them(
+    placement: str, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """Whatever their scores are and whichever is the best: or else each turn writes its cache anew."""
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "Be brief."}]
+    claims = ("The build runner is vitest.", "The deploy target of the build is fly.io.")
+    sections = {**SMALL, "planning": {"placement": placement}}
+    reports = []
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **sections) as gateway:
+        for claim in claims:
+            await control(client, gateway, "memory", action="add", text=claim, scope="project", project="/p")
+        for asked in ("Which runner does the build use?", "What is the deploy target of the build?"):
+            messages += [{"role": "user", "content": asked}]
+            headers = {"x-ullage-project": "/p", "x-ullage-session": "s"}
+            body = {"model": "m", "messages": messages}
+            async with client.post(f"{gateway.url}/v1/chat/completions", json=body, headers=headers) as response:
+                assert response.headers["x-ullage-plan"] == "managed"
+            reports.append((await record(gateway, response.headers["x-ullage-request"])).plan)
+            messages += [{"role": "assistant", "content": "That one."}]
+    first, second = (json.loads(received.body)["messages"] for received in fake.requests)
+    assert len(first) == 4 and second[: len(first)] == first
+    scores = [{one["id"]: one["score"] for one in report["supplements"]} for report in reports if report]
+    assert len(scores) == 2 and scores[0].keys() == scores[1].keys() and scores[0] != scores[1]
+
+
 async def test_a_large_result_of_an_old_turn_is_sent_as_a_reference_and_kept(
     tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:

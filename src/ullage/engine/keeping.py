@@ -65,8 +65,10 @@ class Keeping:
         facts: Sequence[SliceFacts],
         hashes: Sequence[int],
         meter: Meter,
+        steady: bool = False,
     ) -> tuple[Supplement, ...]:
-        """What may be added to a request. `hashes` are the canonical ones of its messages; tokens are of the `meter`."""
+        """What may be added to a request. `hashes` are the canonical ones of its messages; tokens are of the `meter`. `steady`:
+        equal items have equal bytes in every turn."""
         kept = self._read()
         sent = self._turns.get(_Turn(asker.session, _opened(facts, hashes), meter.estimator))
         # A turn that begins again has nothing behind it whose prefix could be kept.
@@ -82,7 +84,7 @@ class Keeping:
 
         ranked = rank(memories, _request_text(conversation, facts)) if memories else ()
         chosen = choose(ranked, self._limits, count)
-        return (*offer_pins(pins, count), *offer_memories(chosen.taken, count))
+        return (*offer_pins(pins, count), *offer_memories(chosen.taken, count, steady=steady))
 
     def note_sent(
         self,

@@ -170,7 +170,14 @@ class Managing:
             caps=resolve_caps(self._caps, awareness.adaptive),
             now_ms=now_ms,
         )
-        kept = self._keeping.offer(asker, conversation, facts=work.facts.facts, hashes=work.hashes, meter=active)
+        kept = self._keeping.offer(
+            asker,
+            conversation,
+            facts=work.facts.facts,
+            hashes=work.hashes,
+            meter=active,
+            steady=self._settings.placement != "latest-user",
+        )
         offered, excluded = self._screen(kept, destination)
         given, made, evidence, tail = self._plan(work, offered)
         planned = time.perf_counter()

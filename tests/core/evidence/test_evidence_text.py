@@ -67,6 +67,12 @@ def test_a_memory_says_why_it_was_chosen_and_asks_to_be_verified() -> None:
     ]
 
 
+def test_a_memory_for_a_prefix_says_nothing_that_changes_with_the_question() -> None:
+    memory = Keeping().remember("Build Runner = vitest")
+    with_why = memory_text(memory, 107.0, "key, 2 terms").splitlines()
+    assert memory_text(memory).splitlines() == [line for line in with_why if not line.startswith(("score", "reason"))]
+
+
 @given(text=st.text(), session=st.text())
 def test_whatever_is_pinned_stands_on_its_own_line_and_can_be_read_again(text: str, session: str) -> None:
     """A text cannot end its quotation, open another one, or break a line in any reader's eyes."""

@@ -39,8 +39,9 @@ def pin_text(pin: Item) -> str:
     return _message(_PIN_HEAD, {"pin": pin.id, **_origin(pin), "content": pin.text}, _PIN_FOOT)
 
 
-def memory_text(memory: Item, score: float, reason: str) -> str:
-    """The message that a memory is, with why it was chosen (planner specification, section 15.4)."""
+def memory_text(memory: Item, score: float | None = None, reason: str | None = None) -> str:
+    """The message that a memory is, with why it was chosen (planner specification, section 15.4). Without score and reason, which
+    change with the question, it is the same for every request."""
     found = {"memory": memory.id, **_origin(memory), "key": memory.key, "score": score, "reason": reason}
     return _message(_MEMORY_HEAD, {**found, "claim": memory.text}, _MEMORY_FOOT)
 

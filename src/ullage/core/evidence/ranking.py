@@ -50,6 +50,11 @@ class Ranked(Struct, frozen=True):
         """The message that it is."""
         return memory_text(self.item, self.score, self.reason)
 
+    @property
+    def steady_text(self) -> str:
+        """The same for every request that gets it."""
+        return memory_text(self.item)
+
 
 class Chosen(NamedTuple):
     """What a request gets, the best first, and what it would get if there were room, with the limit that is in the way."""

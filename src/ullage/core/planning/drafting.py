@@ -170,7 +170,7 @@ def _placed(draft: Draft, offers: Iterable[Offer]) -> tuple[Placed, ...]:
             tokens=supplement.tokens,
             score=supplement.score,
         )
-        for supplement in in_order(draft.offered)
+        for supplement in in_order(draft.offered, draft.places.placement)
         if supplement.id in chosen
     )
 

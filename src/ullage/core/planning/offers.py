@@ -39,19 +39,22 @@ def offer_pins(pins: Iterable[Item], count: Callable[[str], int]) -> tuple[Suppl
     )
 
 
-def offer_memories(memories: Iterable[Ranked], count: Callable[[str], int]) -> tuple[Supplement, ...]:
-    """The memories that a request gets, as `offer_pins` has it."""
+def offer_memories(
+    memories: Iterable[Ranked], count: Callable[[str], int], *, steady: bool = False
+) -> tuple[Supplement, ...]:
+    """The memories that a request gets, as `offer_pins` has it. `steady`: without what changes with the question, for a place
+    that prompt caches are to hold; they are weighed as if they had it, so that the place changes nothing of the choice."""
     return tuple(
         Supplement(
             id=one.item.id,
             kind="memory",
-            text=text,
-            tokens=count(text),
+            text=one.steady_text if steady else one.text,
+            tokens=count(one.text),
             score=round_ratio(_MEMORY_SCORE + min(_MOST, one.score / 1_000)),
             source_ids=(one.item.id,),
             reason=one.reason,
             classification=one.item.classification,
             created_ms=one.item.created_ms,
         )
-        for one, text in ((one, one.text) for one in memories)
+        for one in memories
     )

@@ -42,6 +42,13 @@ def find_places(made: Outline, placement: Placement) -> Places | None:
     return Places(prefix=min(prefix, latest), latest=latest, placement=placement)
 
 
-def in_order(supplements: Iterable[Supplement]) -> list[Supplement]:
-    """Supplements as they are sent: by kind, then as they were given."""
-    return sorted(supplements, key=lambda one: ORDER.index(one.kind))
+def in_order(supplements: Iterable[Supplement], placement: Placement) -> list[Supplement]:
+    """Supplements as they are sent: by kind, then as they were given. Memories are given the best first, which changes with the
+    question: where prompt caches are to hold them, the oldest comes first."""
+    steady = placement != "latest-user"
+
+    def place(one: Supplement) -> tuple[int, int, str]:
+        age = (one.created_ms, one.id) if steady and one.kind == "memory" else (0, "")
+        return (ORDER.index(one.kind), *age)
+
+    return sorted(supplements, key=place)
