@@ -157,8 +157,9 @@ class AnswerTranslator:
     def _write(self) -> bytes:
         written = []
         for event in self._tools.translate(self._reader.take()):
-            written.append(self._writer.write(event))
-            self._note(event)
+            if self.failure is None and not self.complete:
+                written.append(self._writer.write(event))
+                self._note(event)
         return b"".join(written)
 
     def _note(self, event: Event) -> None:

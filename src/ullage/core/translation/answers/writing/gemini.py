@@ -118,7 +118,7 @@ class GeminiWriter:
             ended = _STOPS.get(end.stop, "STOP")
             candidate["finishReason"] = _MALFORMED if self._malformed and ended == "STOP" else ended
         answer: dict[str, Any] = {"candidates": [candidate]}
-        if end is not None:
+        if end is not None and end.usage is not None:
             answer["usageMetadata"] = usage_payload(end.usage)
         return {**answer, "modelVersion": self._start.model, "responseId": self._start.id}
 
@@ -129,13 +129,10 @@ class GeminiWriter:
         return (b"[" if self._chunks == 1 else b",\r\n") + encode(value)
 
 
-def usage_payload(usage: Usage | None) -> dict[str, Any]:
+def usage_payload(usage: Usage) -> dict[str, Any]:
     """Usage in Gemini's words: cached tokens are inside the prompt, thoughts beside the candidates."""
-    prompt = (usage.prompt if usage is not None else None) or 0
-    output = (usage.output if usage is not None else None) or 0
+    prompt, output, thoughts = usage.prompt or 0, usage.output or 0, usage.reasoning
     payload = {"promptTokenCount": prompt, "candidatesTokenCount": output, "totalTokenCount": prompt + output}
-    if usage is not None and usage.reasoning is not None:
-        payload |= {"candidatesTokenCount": max(0, output - usage.reasoning), "thoughtsTokenCount": usage.reasoning}
-    if usage is not None and usage.cache_read:
-        payload["cachedContentTokenCount"] = usage.cache_read
-    return payload
+    if thoughts is not None:
+        payload |= {"candidatesTokenCount": max(0, output - thoughts), "thoughtsTokenCount": thoughts}
+    return {**payload, "cachedContentTokenCount": usage.cache_read} if usage.cache_read else payload

@@ -82,9 +82,9 @@ class ChatWriter:
 
     def _end(self, end: AnswerEnd) -> bytes:
         finish = self._chunk({}, _STOPS.get(end.stop, "stop"))
-        if not self._terms.include_usage:
-            return finish + _DONE
         usage = usage_payload(end.usage)
+        if not self._terms.include_usage or usage is None:
+            return finish + _DONE
         return finish + event({**self._envelope("chat.completion.chunk"), "choices": [], "usage": usage}) + _DONE
 
     def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> bytes:
@@ -108,8 +108,10 @@ def _call(part: WholePart) -> dict[str, Any]:
     return {"id": start.id, "type": "function", "function": {"name": start.name, "arguments": part.text}}
 
 
-def usage_payload(usage: Usage | None) -> dict[str, Any]:
+def usage_payload(usage: Usage | None) -> dict[str, Any] | None:
     """Usage in OpenAI's words: cached tokens are inside the prompt (accounting specification, section 7)."""
+    if usage is None:
+        return None
     prompt, read, written, output, reasoning = openai_figures(usage)
     details = {"cached_tokens": read, **({"cache_write_tokens": written} if written else {})}
     return {

@@ -209,7 +209,7 @@ class ResponsesWriter:
             "output": list(self._items),
             "previous_response_id": None,
             "store": False,
-            "usage": usage_payload(end.usage) if end is not None else None,
+            "usage": usage_payload(end.usage) if end is not None and end.usage is not None else None,
         }
 
 
@@ -219,7 +219,7 @@ def _content(start: PartStart, text: str) -> dict[str, Any]:
     return {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
 
 
-def usage_payload(usage: Usage | None) -> dict[str, Any]:
+def usage_payload(usage: Usage) -> dict[str, Any]:
     """Usage in OpenAI's words: cached tokens are inside the input (accounting specification, section 7)."""
     prompt, read, written, output, reasoning = openai_figures(usage)
     return {

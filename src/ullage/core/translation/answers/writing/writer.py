@@ -34,10 +34,8 @@ def event(data: Any, name: str | None = None) -> bytes:
     return head + b"data: " + encode(data) + b"\n\n"
 
 
-def openai_figures(usage: Usage | None) -> tuple[int, int, int, int, int]:
-    """Prompt, cached and written tokens in it, output, and the reasoning in it; what nobody reported is zero."""
-    if usage is None:
-        return 0, 0, 0, 0, 0
+def openai_figures(usage: Usage) -> tuple[int, int, int, int, int]:
+    """Prompt, cached and written tokens in it, output, and the reasoning in it; a part that nobody reported is zero."""
     return (
         usage.prompt or 0,
         usage.cache_read or 0,

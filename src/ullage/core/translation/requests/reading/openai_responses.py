@@ -93,6 +93,8 @@ _STATEFUL = {
     "item_reference": "what it refers to lies at the client's provider; send whole items.",
 }
 _NAMESPACE_JOINT = "__"
+# The namespace of tools without one, as OpenAI's models know them.
+_PLAIN_NAMESPACE = "functions"
 
 
 def read(payload: dict[str, Any], losses: Losses) -> Request:
@@ -221,7 +223,7 @@ def _call(item: dict[str, Any], kind: str) -> Call:
 
 def _full_name(item: dict[str, Any]) -> str:
     namespace, name = as_text(item.get("namespace")), as_text(item.get("name"))
-    return f"{namespace}{_NAMESPACE_JOINT}{name}" if namespace else name
+    return name if namespace in ("", _PLAIN_NAMESPACE) else f"{namespace}{_NAMESPACE_JOINT}{name}"
 
 
 def _result(item: dict[str, Any], losses: Losses) -> Result:
@@ -245,7 +247,7 @@ def _tools(specs: Iterable[dict[str, Any]], namespaces: dict[str, tuple[str, str
             case "namespace":
                 namespace = as_text(spec.get("name"))
                 for member in map(as_dict, as_list(spec.get("tools"))):
-                    tool = _tool({**member, "name": f"{namespace}{_NAMESPACE_JOINT}{as_text(member.get('name'))}"})
+                    tool = _tool({**member, "name": _full_name({**member, "namespace": namespace})})
                     namespaces[tool.name] = (namespace, as_text(member.get("name")))
                     tools.append(tool)
             case kind:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
+from ullage.core.profiles.thinking import find_thinking_rule
 from ullage.core.translation.nouns import REDACTED, Call, Media, Reasoning, Refusal, Result, Text
 from ullage.core.translation.schemas import anthropic_schema
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ullage.core.translation.losses import Losses
-    from ullage.core.translation.nouns import Mark, Message, Part, Request, Tool, ToolChoice
+    from ullage.core.translation.nouns import Mark, Message, Part, Request, Sampling, Tool, ToolChoice
     from ullage.core.translation.target import Target
 
 DEFAULT_MAX_TOKENS = 8_192
@@ -31,6 +34,8 @@ DEFAULT_MAX_TOKENS = 8_192
 
 MARKS_LIMIT = 4
 _HOTTEST = 1.0
+_USUAL_TEMPERATURE = 1.0
+_LEAST_TOP_P = 0.95
 _USER_LIMIT_CHARS = 256
 _MODES = {"auto": "auto", "required": "any", "none": "none"}
 
@@ -132,18 +137,37 @@ def _tool_choice(choice: ToolChoice | None, parallel: bool | None) -> dict[str, 
 def _sampling(request: Request, target: Target, losses: Losses) -> dict[str, Any]:
     sampling = settle_sampling(request, target, losses, hottest=_HOTTEST)
     drop_sampling(sampling, losses, "frequency_penalty", "presence_penalty", "seed")
-    top_p = sampling.top_p
-    if sampling.temperature is not None and top_p is not None:
+    if sampling.temperature == _USUAL_TEMPERATURE:
+        sampling = replace(sampling, temperature=None)
+    if sampling.temperature is not None and sampling.top_p is not None:
         losses.add("sampling", "top_p", "The target takes a temperature or top_p, not both.")
-        top_p = None
+        sampling = replace(sampling, top_p=None)
+    if _will_think(request, target):
+        sampling = _fit_for_thinking(sampling, losses)
     found = {
         "max_tokens": sampling.max_tokens or target.max_output_tokens or DEFAULT_MAX_TOKENS,
         "temperature": sampling.temperature,
-        "top_p": top_p,
+        "top_p": sampling.top_p,
         "top_k": sampling.top_k,
         "stop_sequences": list(sampling.stop) or None,
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _will_think(request: Request, target: Target) -> bool:
+    wants = request.effort is not None and request.effort.level != "off"
+    return wants and (target.thinking is not None or find_thinking_rule(target.model) is not None)
+
+
+def _fit_for_thinking(sampling: Sampling, losses: Losses) -> Sampling:
+    """Who asks for thinking gets it: it bears more on the answer than the sampling that it forbids."""
+    fit = replace(sampling, temperature=None, top_k=None)
+    if sampling.top_p is not None and sampling.top_p < _LEAST_TOP_P:
+        fit = replace(fit, top_p=None)
+    for name in ("temperature", "top_p", "top_k"):
+        if getattr(fit, name) != getattr(sampling, name):
+            losses.add("sampling", name, "A model that thinks does not take it.")
+    return fit
 
 
 def _say_hints(request: Request, body: dict[str, Any], losses: Losses) -> None:
