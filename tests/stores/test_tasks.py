@@ -152,6 +152,18 @@ def test_tasks_come_newest_first_and_of_one_session_if_asked(teller: Teller) -> 
     assert latest.task_id == "t2"
 
 
+def test_a_task_that_is_cut_off_by_what_is_read_is_not_listed_but_found(
+    teller: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = teller.store.attempts
+    monkeypatch.setattr("ullage.stores.tasks.ATTEMPTS_READ", 3)
+    monkeypatch.setattr(teller.store, "attempts", lambda *session, **options: read(*session, **{"limit": 3} | options))
+    for number in range(4):
+        teller.call(f"t{number // 2}", after_ms=number)
+    assert teller.tell("t0").calls == 2
+    assert [task.task_id for task in list_tasks(teller.store)] == ["t1"]
+
+
 def test_there_is_no_task_before_there_was_one(store: Store) -> None:
     assert (list_tasks(store), latest_task(store), find_task(store, "t1")) == ([], None, None)
 

@@ -166,7 +166,7 @@ class MemoryStore:
             return sorted(self._samples)
 
     def prefixes(self, *, since_ms: int = 0, limit: int = 500) -> list[PrefixRecord]:
-        return [record for record in self._open(self._prefixes).newest((), limit) if record.used_ms >= since_ms]
+        return self._open(self._prefixes).newest((), limit, since_ms=since_ms)
 
     def mutations(
         self, *, kind: str | None = None, session: str | None = None, project: str | None = None
@@ -199,7 +199,7 @@ class MemoryStore:
     ) -> list[AttemptRecord]:
         shelf = _Shelf(AttemptRecord, len(self._calls))
         shelf.take(self._open(self._calls))
-        return [record for record in shelf.newest((session_id, None, None), limit) if record.created_ms >= since_ms]
+        return shelf.newest((session_id, None, None), limit, since_ms=since_ms)
 
     def feedback(self) -> list[FeedbackRecord]:
         return self._all(self._feedback, FeedbackRecord)
@@ -281,12 +281,12 @@ class _Shelf(Generic[Record]):
         entry = self._entries.get(key)
         return None if entry is None else entry[0]
 
-    def newest(self, wanted: tuple[str | None, ...], limit: int) -> list[Record]:
-        """Entries whose marks equal `wanted` (`None` fits all); of equal ages the one that was put first comes last."""
+    def newest(self, wanted: tuple[str | None, ...], limit: int, *, since_ms: int = 0) -> list[Record]:
+        """Entries from a time on whose marks equal `wanted` (`None` fits all); of equal ages the one put first comes last."""
         found = [
             (age, payload)
             for age, marks, payload in reversed(self._entries.values())
-            if all(want in (None, mark) for want, mark in zip(wanted, marks, strict=True))
+            if age[0] >= since_ms and all(want in (None, mark) for want, mark in zip(wanted, marks, strict=True))
         ]
         found.sort(key=lambda entry: entry[0], reverse=True)
         return [decode(payload, self._kind) for _, payload in found[:limit]]

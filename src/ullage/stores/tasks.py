@@ -15,6 +15,7 @@ from msgspec import Struct
 from ullage.core.profiles.cache_rules import find_cache_rule
 from ullage.core.profiles.pricing import prices_at
 
+from .base import ATTEMPTS_READ
 from .metrics import cost_nano_usd
 from .report import iso_time
 from .route_records import AttemptRecord, Judgement
@@ -35,6 +36,7 @@ _INPUTS = ("input_fresh", "cache_read", "cache_write")
 _NANO = 1_000_000_000
 _MILLION = 1_000_000
 _ERROR = 400
+_MOST_CALLS = 1_000
 _ALL = 10_000
 
 
@@ -105,26 +107,18 @@ def summarize_task(
 
 def list_tasks(reader: Reader, session_id: str | None = None, *, limit: int = 20) -> list[TaskSummary]:
     """The newest tasks, the newest first, as far as their calls are still kept. Raises `StoreError`."""
-    tasks: defaultdict[str, list[AttemptRecord]] = defaultdict(list)
-    helpers: defaultdict[str, list[AttemptRecord]] = defaultdict(list)
-    for call in reader.attempts(session_id):
-        task = task_id_of(call)
-        if task is not None:
-            tasks[task].append(call)
-        elif call.kind not in _UNPAID:
-            helpers[call.session].append(call)
-    judged = judgements(reader.outcomes())
-    return [
-        summarize_task(calls, _during(calls, helpers[calls[0].session]), judged.get(task))
-        for task, calls in list(tasks.items())[: max(limit, 0)]
-    ]
+    attempts = reader.attempts(session_id)
+    is_cut = len(attempts) == ATTEMPTS_READ  # then the oldest task may lack its first calls
+    return _summarize(reader, attempts)[: -1 if is_cut else None][: max(limit, 0)]
 
 
 def find_task(reader: Reader, task_id: str) -> TaskSummary | None:
     """The summary of a task whose calls are still kept. Raises `StoreError`."""
-    known = reader.decisions(task=task_id, limit=1)
-    found = list_tasks(reader, known[0].session, limit=_ALL) if known else []
-    return next((task for task in found if task.task_id == task_id), None)
+    calls = reader.decisions(task=task_id, limit=_MOST_CALLS)
+    if not calls:
+        return None
+    attempts = reader.attempts(calls[0].session, since_ms=calls[-1].created_ms, limit=_ALL)
+    return next((task for task in _summarize(reader, attempts) if task.task_id == task_id), None)
 
 
 def latest_task(reader: Reader, session_id: str | None = None) -> TaskSummary | None:
@@ -167,6 +161,23 @@ def report_task(task: TaskSummary) -> dict[str, Any]:
         "input_tokens": task.input_tokens,
         "output_tokens": task.output_tokens,
     }
+
+
+def _summarize(reader: Reader, attempts: Iterable[AttemptRecord]) -> list[TaskSummary]:
+    """The tasks of these calls, in the order in which they first come."""
+    tasks: defaultdict[str, list[AttemptRecord]] = defaultdict(list)
+    helpers: defaultdict[str, list[AttemptRecord]] = defaultdict(list)
+    for call in attempts:
+        task = task_id_of(call)
+        if task is not None:
+            tasks[task].append(call)
+        elif call.kind not in _UNPAID:
+            helpers[call.session].append(call)
+    judged = judgements(reader.outcomes())
+    return [
+        summarize_task(calls, _during(calls, helpers[calls[0].session]), judged.get(task))
+        for task, calls in tasks.items()
+    ]
 
 
 def _during(calls: Sequence[AttemptRecord], helpers: Sequence[AttemptRecord]) -> list[AttemptRecord]:
