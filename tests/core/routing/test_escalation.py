@@ -104,6 +104,7 @@ def test_without_a_stronger_target_the_same_one_thinks_more() -> None:
     ranked = choose(DEBUG).ranked
     assert step_up(ranked, OPUS, "low") == Step(target=OPUS, thinking="medium", raised="thinking")
     assert step_up(ranked, OPUS, "max") is None
+    assert step_up(ranked, OPUS, "low", settled=True) is None
 
 
 def test_a_level_that_the_model_has_not_is_passed_over() -> None:

@@ -100,11 +100,11 @@ def find_escalation(streaks: Streaks, *, pinned: bool = False, done: bool = Fals
     return None
 
 
-def step_up(ranked: Sequence[RouteScore], current: str, level: Level) -> Step | None:
+def step_up(ranked: Sequence[RouteScore], current: str, level: Level, *, settled: bool = False) -> Step | None:
     """What to do about it: the best ranked target of a strictly higher tier, else one more level of thinking.
 
-    `ranked` are the eligible targets, the best first, with the current one among them; `level` is the one that it thinks at.
-    `None` where there is neither.
+    `ranked` are the eligible targets, the best first, with the current one among them; `level` is the one that it thinks at,
+    which stays where the user has `settled` it. `None` where there is neither.
     """
     here = next((one for one in ranked if one.target == current), None)
     if here is None:
@@ -112,7 +112,7 @@ def step_up(ranked: Sequence[RouteScore], current: str, level: Level) -> Step | 
     stronger = next((one for one in ranked if one.rank > here.rank > 0), None)
     if stronger is not None:
         return Step(target=stronger.target, thinking=_fit(level, stronger.candidate.model), raised="target")
-    more = _next_level(level, here.candidate.model)
+    more = None if settled else _next_level(level, here.candidate.model)
     return None if more is None else Step(target=current, thinking=more, raised="thinking")
 
 
