@@ -32,12 +32,12 @@ def place(messages: list[dict[str, Any]], kept: list[int]) -> list[str]:
     """The texts of what is sent, in its order."""
     conversation = read(messages)
     stay, moved = place_system(conversation, kept)
-    sent: list[bytes] = []
+    sent: list[int] = []
     for index in range(len(messages) + 1):
         sent += moved.get(index, ())
         if index in stay:
-            sent.append(conversation.messages[index].raw)
-    return [json.loads(raw)["content"] for raw in sent]
+            sent.append(index)
+    return [json.loads(conversation.messages[index].raw)["content"] for index in sent]
 
 
 def test_one_that_loses_its_user_goes_behind_the_next() -> None:

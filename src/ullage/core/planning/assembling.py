@@ -11,16 +11,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, structs
+from xxhash import xxh3_64_intdigest
 
 from ullage.core.accounting import assemble, measure_message, measure_system, measure_tool, read_options
 from ullage.core.content import Message, Part
 from ullage.core.errors import CallError
 from ullage.core.tokens.json_text import compact_json
-from ullage.core.wire import read_message, read_system, read_tool, render, replace_result, write_user_message
+from ullage.core.wire import read_message, read_system, read_tool, replace_result, write_user_message
 from ullage.core.wire.layout import LAYOUTS
 
 from .budget import Budget
 from .facts import SliceFacts, facts_of
+from .layout import Layout, render_layout
 from .request import PlanInput, Trim
 from .supplement import Supplement
 from .system_places import place_system
@@ -198,31 +200,36 @@ def render_plan(
 
     `evidence` is what was offered to the plan. Raises `CallError` if something that it takes is not among that.
     """
+    return render_layout(conversation, lay_out(conversation, plan, evidence), model=model)
+
+
+def lay_out(conversation: Conversation, plan: Plan, evidence: Sequence[Evidence] = ()) -> Layout:
+    """The messages that a plan sends; the rest is as in `render_plan`."""
     texts = {one.id: one.text for one in evidence if isinstance(one, Supplement)}
     kept, moved = place_system(conversation, plan.kept) if plan.dropped else (plan.kept, {})
-    inserted = {index: list(messages) for index, messages in moved.items()}
+    inserted: dict[int, list[int | bytes]] = {index: list(messages) for index, messages in moved.items()}
     for placed in plan.supplements:
         message = write_user_message(_text_of(texts, placed.supplement_id, "supplement"), conversation.dialect)
         inserted.setdefault(placed.before, []).append(message)
-    return render(
-        conversation,
-        messages=kept,
-        model=model,
-        inserted=inserted,
-        replaced=_replaced(conversation, plan, evidence),
-    )
+    replaced, changes = _replaced(conversation, plan, evidence)
+    return Layout(kept=kept, inserted=inserted, replaced=replaced, changes=changes)
 
 
-def _replaced(conversation: Conversation, plan: Plan, evidence: Sequence[Evidence]) -> dict[int, bytes]:
+def _replaced(
+    conversation: Conversation, plan: Plan, evidence: Sequence[Evidence]
+) -> tuple[dict[int, bytes], dict[int, int]]:
     texts = {one.trim.artifact: one.text for one in evidence if isinstance(one, Reference)}
     replaced: dict[int, bytes] = {}
+    changes: dict[int, int] = {}
     for one in plan.replaced:
         piece = conversation.messages[one.index]
         if one.index in replaced:
             piece = structs.replace(piece, raw=replaced[one.index])
         text = _text_of(texts, one.artifact, "reference")
         replaced[one.index] = replace_result(piece, conversation.dialect, one.ordinal, text)
-    return replaced
+        change = f"{changes.get(one.index, 0)} {one.ordinal} {text}"
+        changes[one.index] = xxh3_64_intdigest(change.encode("utf-8", "surrogatepass"))
+    return replaced, changes
 
 
 def _text_of(texts: Mapping[str, str], name: str, noun: str) -> str:

@@ -29,11 +29,9 @@ class _Head(Struct):
 _decode_head = msgspec.json.Decoder(_Head).decode
 
 
-def place_system(
-    conversation: Conversation, kept: Sequence[int]
-) -> tuple[Sequence[int], Mapping[int, Sequence[bytes]]]:
-    """Which of the messages `kept`, rising numbers, stay where they are, and the bytes of the others by the number of the message
-    that they go before; the number of messages stands for the end."""
+def place_system(conversation: Conversation, kept: Sequence[int]) -> tuple[Sequence[int], Mapping[int, Sequence[int]]]:
+    """Which of the messages `kept`, rising numbers, stay where they are, and the others by the number of the message that they go
+    before; the number of messages stands for the end."""
     if conversation.dialect != "anthropic" or all(_SYSTEM not in conversation.messages[index].raw for index in kept):
         return kept, {}
     seats = _Seats(conversation)
@@ -51,7 +49,7 @@ class _Seats:
         self._last_role = ""
         self._waiting: list[int] = []
         self._stay: list[int] = []
-        self._moved: dict[int, list[bytes]] = {}
+        self._moved: dict[int, list[int]] = {}
 
     def pass_by(self, index: int) -> None:
         head = _read_head(self._messages[index].raw)
@@ -64,7 +62,7 @@ class _Seats:
             self._last, self._last_role = index, head.role
         self._stay.append(index)
 
-    def close(self) -> tuple[Sequence[int], Mapping[int, Sequence[bytes]]]:
+    def close(self) -> tuple[Sequence[int], Mapping[int, Sequence[int]]]:
         if self._last_role == "user":
             self._seat(before=len(self._messages))
         # Without any place they stay: the client's own list has none either.
@@ -89,7 +87,7 @@ class _Seats:
         if self._waiting and self._last is not None and self._waiting[0] > self._last:
             self._stay += self._waiting
         elif self._waiting:
-            self._moved[before] = [self._messages[index].raw for index in self._waiting]
+            self._moved[before] = self._waiting
         self._waiting = []
 
 

@@ -1,0 +1,134 @@
+"""Thinking that its model takes back only behind what it was made on: which of it must be left out of what is sent.
+
+The rule is Anthropic's for its newest models (`profiles.binding`). What an answer was made on is all that was sent before it,
+earlier thinking aside, and the thinking that was sent last: the oldest thinking may leave, none between others. What was left out
+once stays so, lest what was thought without it becomes useless in its turn, and so that caches hold.
+
+Hashes identify; nothing here is text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from xxhash import xxh3_64
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+THINKING_UNBOUND = "thinking_unbound"
+"""Warning of a plan: thinking is left out since something before it has changed."""
+
+
+class Basis(Struct, frozen=True, gc=False):
+    """What an answer was made on: `before`, a hash of all that was sent, thinking aside; `thinking`, one of the newest thinking
+    in that, 0 without any."""
+
+    before: int
+    thinking: int
+
+
+GONE = Basis(-1, -1)
+"""Of an answer whose thinking was left out once, or may have been made on one thing or another."""
+
+
+class Said(NamedTuple):
+    """A message of the client. `mark` is its hash without thinking, 0 if it is nothing else; `thought` a hash of its thinking, 0
+    without any; `answers` whether it is the model's."""
+
+    mark: int
+    thought: int
+    answers: bool
+
+
+class Sent(NamedTuple):
+    """A message as it is to be sent: `number` among the client's, `None` for one that has no place there, and `mark`, its hash
+    without thinking."""
+
+    number: int | None
+    mark: int
+
+
+class Settled(Struct, frozen=True, kw_only=True):
+    """What comes of a request: the numbers of the messages whose thinking is left out, the keys of the answers that they belong
+    to, and what the coming answer is made on, to be known by `key`; `None` where it goes on with an answer that began before."""
+
+    unbound: tuple[int, ...]
+    lost: tuple[int, ...]
+    key: int | None
+    basis: Basis
+
+
+class _Answer(NamedTuple):
+    """An answer, which may be several messages in a row: the number of the first, the hash of what the client had before it, and
+    what it was made on if that was sent as it is."""
+
+    first: int
+    key: int
+    basis: Basis
+
+
+class _Chain:
+    """All that stands before a place, as one number."""
+
+    def __init__(self) -> None:
+        self._hash = xxh3_64()
+
+    def add(self, mark: int) -> None:
+        self._hash.update(mark.to_bytes(16, "big"))
+
+    def value(self) -> int:
+        return self._hash.intdigest()
+
+
+def settle(
+    said: Sequence[Said], sent: Sequence[Sent], recall: Callable[[int], Basis | None], *, trusting: bool
+) -> Settled:
+    """Which thinking in what is to be `sent` of the client's messages would be refused.
+
+    `recall` tells what the answer of a key was made on, as far as that is known. What is not known is taken to have been made on
+    the client's own messages, if we are `trusting`, and else to be useless.
+    """
+    answers, key = _find_answers(said)
+    chain, newest = _Chain(), 0
+    unbound: list[int] = []
+    lost: list[int] = []
+    before, holds = -1, False
+    for index, mark in sent:
+        thought = 0
+        if index is not None and (answer := answers.get(index)) is not None:
+            if index == answer.first:
+                basis = recall(answer.key) or (answer.basis if trusting else GONE)
+                holds = basis.before == chain.value() and newest in (0, basis.thinking)
+            elif before != index - 1:
+                holds = False
+            thought = said[index].thought
+            if thought and not holds:
+                unbound.append(index)
+                lost.append(answer.key)
+                thought = 0
+        newest = thought or newest
+        if mark or thought:
+            chain.add(mark or thought)
+        before = index if index is not None else -1
+    return Settled(unbound=tuple(unbound), lost=tuple(lost), key=key, basis=Basis(chain.value(), newest))
+
+
+def _find_answers(said: Sequence[Said]) -> tuple[dict[int, _Answer], int | None]:
+    """The answer that each message of the model belongs to, and the key of the coming one."""
+    chain, newest = _Chain(), 0
+    found: dict[int, _Answer] = {}
+    answer: _Answer | None = None
+    for index, (mark, thought, answers) in enumerate(said):
+        if not answers:
+            answer = None
+        else:
+            if answer is None:
+                before = chain.value()
+                answer = _Answer(index, before, Basis(before, newest))
+            found[index] = answer
+        newest = thought or newest
+        if mark or thought:
+            chain.add(mark or thought)
+    return found, chain.value() if answer is None else None
