@@ -7,7 +7,7 @@ import pytest
 from tests.engine.observing import Asked, Bench, to_ask
 from ullage.core.quota import QuotaLimits, QuotaRules
 from ullage.core.routing.scoring import Signals
-from ullage.engine.quota import KEPT_UNDER, Answered, Quotas, add_quota, make_quota_rules, quota_headers, report_kept
+from ullage.engine.quota import KEPT_UNDER, Answered, Quotas, add_quota, make_quota_rules, quota_headers
 from ullage.settings.routing import QuotaProviderSettings, QuotaSettings
 from ullage.stores import MemoryStore
 
@@ -94,7 +94,9 @@ def test_what_is_known_survives_a_restart() -> None:
     second.recall()
     assert second.view("openai", NOW_MS + 2) == first.view("openai", NOW_MS + 2)
     session, key = KEPT_UNDER
-    assert report_kept(store.route_overrides(session)[key], rules, NOW_MS + 2) == first.report(NOW_MS + 2)
+    third = Quotas(rules)
+    third.take(store.route_overrides(session)[key])
+    assert third.report(NOW_MS + 2) == first.report(NOW_MS + 2)
 
 
 def test_a_cooldown_is_kept_at_once_and_counters_now_and_then() -> None:
@@ -113,7 +115,9 @@ def test_a_cooldown_is_kept_at_once_and_counters_now_and_then() -> None:
 
 @pytest.mark.parametrize("kept", [None, {}, [], {"openai": 3}, {"openai": {"tally": {"requests": "many"}}}])
 def test_what_cannot_be_read_is_forgotten(kept) -> None:
-    assert report_kept(kept, QuotaRules(), NOW_MS) == []
+    quotas = Quotas(QuotaRules())
+    quotas.take(kept)
+    assert quotas.report(NOW_MS) == []
 
 
 def test_a_provider_with_limits_is_reported_before_its_first_call() -> None:

@@ -183,13 +183,6 @@ class Quotas:
             return list(self._known)
 
 
-def report_kept(kept: Any, rules: QuotaRules, now_ms: int) -> list[dict[str, Any]]:
-    """The report of what another process has kept, as the row of `KEPT_UNDER` holds it."""
-    quotas = Quotas(rules)
-    quotas.take(kept)
-    return quotas.report(now_ms)
-
-
 def make_quota_rules(settings: QuotaSettings) -> QuotaRules:
     """The rules of the settings."""
     return QuotaRules(
