@@ -117,7 +117,7 @@ def test_a_request_of_which_too_much_must_be_sent_is_refused_with_status_1(
 ) -> None:
     status, out, _ = call(capsys, body, "--input-limit", "300", "--emit", str(tmp_path / "out.json"))
     assert status == 1
-    assert "System prompt and tools alone take" in out or "What must be sent takes" in out
+    assert "Prompt, tools and framing" in out or "What must be sent takes" in out
     assert not (tmp_path / "out.json").exists()
 
 
@@ -201,7 +201,7 @@ def test_a_batch_answers_line_by_line(capsys: Screen, tmp_path: Path) -> None:
     assert sum(small["reasons"].values()) == len(small["dropped"])
     assert (large["id"], large["status"], large["request"]) == ("b", "unchanged", REQUEST.payload)
     assert (refused["id"], refused["status"], "request" in refused) == (None, "refused", False)
-    assert refused["error"].startswith("System prompt and tools alone take")
+    assert refused["error"].startswith("Prompt, tools and framing take")
 
 
 def test_without_a_limit_a_batch_goes_by_the_window(capsys: Screen, tmp_path: Path) -> None:

@@ -102,7 +102,10 @@ def test_an_observed_call_went_as_it_came(
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (request(900, limit=2_000), "System prompt and tools alone take 3,000 tokens: the limit is 2,000."),
+        (
+            request(900, limit=2_000),
+            "Prompt, tools and framing take 3,000 tokens: the limit is 2,000.",
+        ),
         (request(900, limit=3_500), "What must be sent exceeds the limit of 3,500 tokens."),
         (
             request(9_000, 200, 900, 90_000, 400, limit=5_000, pinned=frozenset({0})),
@@ -207,6 +210,16 @@ def test_every_reason_of_a_tail_has_its_words(
     out = call(capsys)[1]
     assert "The tail begins at message 0: " in out
     assert "The next call should cost $0.0100 without the answers.\n" in out
+
+
+@pytest.mark.parametrize(
+    ("blocked", "told"), [(0, "the request goes out as it came"), (1, "goes out whole but for what privacy withheld")]
+)
+def test_what_privacy_has_edited_did_not_go_out_as_it_came(blocked: int, told: str) -> None:
+    given = request(900, limit=9_000)
+    privacy = {"blocked_blocks": blocked, "secret_redactions": 0}
+    (opening, *_) = plan_text.tell_plan({**report_plan(plan(given), given), "privacy": privacy}, "wire-v1")
+    assert told in opening
 
 
 def test_every_reason_of_a_plan_has_its_words() -> None:

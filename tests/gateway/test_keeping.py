@@ -164,6 +164,7 @@ async def test_a_claim_that_contradicts_another_is_a_conflict(gateway: Daemon, c
     status, told = await post(client, gateway, "memory", CLAIM | {"text": "build runner: jest"})
     assert (status, told["error"]["code"]) == (409, "conflict")
     assert held["id"] in told["error"]["message"]
+    assert '"supersede"' in told["error"]["hint"] and "--" not in told["error"]["hint"]
 
 
 # --- who may ask, and who sees it ---

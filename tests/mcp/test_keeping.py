@@ -68,10 +68,23 @@ def test_a_memory_gets_its_key_from_the_claim_or_the_caller(tools: KeepingTools)
     assert {item["key"] for item in items} == {"deploy-day", "build-runner"}
 
 
-def test_a_claim_that_contradicts_another_is_refused(tools: KeepingTools) -> None:
-    tools.remember("Build Runner = vitest")
-    with pytest.raises(InputError):
+def test_a_claim_that_contradicts_another_is_refused_with_a_way_out_for_an_agent(tools: KeepingTools) -> None:
+    old = decoded(tools.remember("Build Runner = vitest"))["id"]
+    with pytest.raises(InputError) as refusal:
         tools.remember("Build Runner = jest")
+    assert old in refusal.value.message
+    assert "`supersedes`" in refusal.value.hint and "--" not in refusal.value.hint
+    tools.remember("Build Runner = jest", None, old)
+    assert [item["text"] for item in decoded(tools.list_kept("memory"))["items"]] == ["Build Runner = jest"]
+
+
+def test_only_a_memory_of_the_project_is_superseded(tmp_path: Path, tools: KeepingTools) -> None:
+    other = decoded(tools_of(tmp_path, tmp_path / "other").remember("Build Runner = vitest"))["id"]
+    for unknown in (other, "mem_nothing"):
+        with pytest.raises(InputError) as refusal:
+            tools.remember("Build Runner = jest", None, unknown)
+        assert (refusal.value.code, refusal.value.hint) == ("not_found", "list_memories names them.")
+    assert decoded(tools.list_kept("memory"))["kept"] == 0
 
 
 @pytest.mark.parametrize("text", ["", "x" * 4_001, "[ullage pin] Pinned by the user."])

@@ -153,3 +153,12 @@ async def test_what_the_lookups_give_is_never_made_an_artifact(connect: Connect)
     assert {name for name in names if is_lookup(name)} == {
         name for name in names if name.endswith(("_search", "_read"))
     }
+
+
+async def test_what_is_wrong_with_arguments_is_told_in_a_sentence(connect: Connect) -> None:
+    async with connect() as client:
+        told = await refused(client, "artifact_read", line=0, lines="many")
+    assert told == (
+        "artifact_read was not run: `id` is missing; `line` should be greater than or equal to 1; "
+        "`lines` should be a valid integer, unable to parse string as an integer."
+    )

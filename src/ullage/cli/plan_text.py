@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Report = dict[str, Any]
 
 _ERRORS = {
-    "fixed_over_limit": "System prompt and tools alone take {fixed_tokens:,} tokens: the limit is {limit:,}.",
+    "fixed_over_limit": "Prompt, tools and framing take {fixed_tokens:,} tokens: the limit is {limit:,}.",
     "mandatory_over_limit": "What must be sent takes {tokens:,} tokens{pins}: the limit is {limit:,}.",
     "pins_over_cap": "The pins take more than planning.max_pinned_tokens allows.",
     "broken_exchange": "In the current turn, a tool call lacks its result, or a result its call.",
@@ -113,7 +113,7 @@ def _opening(report: Report, estimator: str) -> str:
     sent = f"{some} {'is' if count['included'] == 1 else 'are'} sent"
     match report["status"]:
         case "unchanged":
-            return f"Everything fits: the request goes out as it came, {size}."
+            return f"Everything fits: {_as_it_came(report)}, {size}."
         case "managed":
             target = f", {report['target_tokens']:,} by preference" if report["target_tokens"] < report["limit"] else ""
             return f"{sent}: {size}{target}."
@@ -123,6 +123,13 @@ def _opening(report: Report, estimator: str) -> str:
             return f"{report_error(report)} So the client's own request is sent: {size}."
         case _:
             return f"{report_error(report)} Nothing less can be sent."
+
+
+def _as_it_came(report: Report) -> str:
+    privacy = report.get("privacy") or {}
+    if privacy.get("blocked_blocks") or privacy.get("secret_redactions"):
+        return "the request goes out whole but for what privacy withheld"
+    return "the request goes out as it came"
 
 
 def report_error(report: Report) -> str:

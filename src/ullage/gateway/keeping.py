@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from ullage.core.errors import CallError
+from ullage.core.errors import CallError, InputError
 from ullage.core.evidence.changes import Owner, need_active, owner_of
 from ullage.core.evidence.memory import NewMemory, add_memory, end_memory
 from ullage.core.evidence.pins import NewPin, add_pin, remove_pin
@@ -130,7 +130,12 @@ class Keeping:
             source_ids=asked.source_ids,
             supersedes=old.id if old is not None else None,
         )
-        return self._write(add_memory(kept, new, stamp, limits=self._memory_limits))
+        try:
+            return self._write(add_memory(kept, new, stamp, limits=self._memory_limits))
+        except InputError as error:
+            if error.code == "conflict":
+                error.hint = 'Name it: {"action": "supersede", "id": …}, or end it with "invalidate" or "expire".'
+            raise
 
     def _select(self, kind: Kind, query: dict[str, str]) -> list[Item]:
         kept: Kept = self._keeper.kept()

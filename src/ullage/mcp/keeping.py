@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ullage.core.errors import CallError
-from ullage.core.evidence.changes import Owner
+from ullage.core.errors import CallError, InputError
+from ullage.core.evidence.changes import Owner, active_of
 from ullage.core.evidence.memory import NewMemory, add_memory
 from ullage.core.evidence.pins import NewPin, add_pin
 from ullage.core.tokens.estimators import utf16_units
@@ -60,10 +60,22 @@ class KeepingTools:
 
         return self._write("pin", add)
 
-    def remember(self, claim: str, key: str | None = None) -> str:
-        """Keeps a fact, to be found when a request is about it."""
-        new = NewMemory(claim=claim, owner=self._owner(), key=key or None)
-        return self._write("memory", lambda kept, stamp: add_memory(kept, new, stamp, limits=self._memory_limits))
+    def remember(self, claim: str, key: str | None = None, supersedes: str | None = None) -> str:
+        """Keeps a fact, to be found when a request is about it; in the place of another one, which is named by its whole id."""
+        owner = self._owner()
+        new = NewMemory(claim=claim, owner=owner, key=key or None, supersedes=supersedes or None)
+
+        def add(kept: Kept, stamp: Stamp) -> Change:
+            if new.supersedes is not None:
+                _need_own(kept, owner, new.supersedes)
+            try:
+                return add_memory(kept, new, stamp, limits=self._memory_limits)
+            except InputError as error:
+                if error.code == "conflict":
+                    error.hint = "If the user wants the new claim instead, call again with that id as `supersedes`."
+                raise
+
+        return self._write("memory", add)
 
     def list_kept(self, kind: Kind) -> str:
         """The project's pins or memories, the newest first."""
@@ -97,3 +109,11 @@ class KeepingTools:
                 code="no_project",
             )
         return Owner(scope="project", project=self._project.root)
+
+
+def _need_own(kept: Kept, owner: Owner, memory_id: str) -> None:
+    """Raises `InputError` for what is no active memory of the project: an agent changes nothing that is not its own."""
+    if all(item.id != memory_id for item in active_of(kept, "memory", owner)):
+        raise InputError(
+            f"This project has no memory {memory_id!r}.", hint="list_memories names them.", code="not_found"
+        )

@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import anyio.to_thread
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
-from pydantic import Field
+from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import Field, ValidationError
 
 from ullage._version import __version__
 from ullage.core.errors import UllageError
@@ -31,7 +31,7 @@ INSTRUCTIONS = (
 )
 
 _LOOKS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-# They add and never remove. What is there already is not added again.
+# They add and never remove: what is superseded stays in the log. What is there already is not added again.
 _KEEPS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 Id = Annotated[
@@ -39,6 +39,30 @@ Id = Annotated[
 ]
 Line = Annotated[int, Field(description="The first line to show, from 1.", ge=1)]
 Lines = Annotated[int, Field(description=f"How many lines at most, up to {MOST_LINES}.", ge=1, le=MOST_LINES)]
+
+
+class _Server(MCPServer[Any]):
+    """Tells a model in our words what is wrong with its arguments."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(_tell_arguments(name, error.__cause__)) from error.__cause__
+            raise
+
+
+def _tell_arguments(name: str, error: ValidationError) -> str:
+    """What is wrong with each argument, without its value."""
+    wrong = (
+        f"`{'.'.join(map(str, one['loc']))}` "
+        + ("is missing" if one["type"] == "missing" else one["msg"].removeprefix("Input ").replace('"', "'"))
+        for one in error.errors(include_url=False, include_input=False, include_context=False)
+    )
+    return f"{name} was not run: {'; '.join(wrong)}."
 
 
 class Tools(NamedTuple):
@@ -51,7 +75,7 @@ class Tools(NamedTuple):
 
 def make_server(tools: Tools) -> MCPServer[Any]:
     """A server over these tools, not yet running: on standard input and output, or mounted in another application."""
-    server: MCPServer[Any] = MCPServer("ullage", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
+    server = _Server("ullage", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     _add_lookups(server, tools)
     _add_keeping(server, tools.keeping)
     return server
@@ -110,9 +134,13 @@ def _add_keeping(server: MCPServer[Any], keeping: KeepingTools) -> None:
         key: Annotated[
             str | None, Field(description="A short name for what it is about; found by itself if left out.")
         ] = None,
+        supersedes: Annotated[
+            str | None,
+            Field(description="The id of the memory that it replaces, as list_memories or a refusal names it."),
+        ] = None,
     ) -> str:
         """Remember a fact about this project: it is given to later requests that it bears on. Only if the user asks."""
-        return await _answer(keeping.remember, claim, key)
+        return await _answer(keeping.remember, claim, key, supersedes)
 
     @looks()
     async def list_pins() -> str:
