@@ -131,9 +131,9 @@ def find_owner(target: Target, store: Reader, old: Item | None) -> Owner:
     scope = target.scope or ("project" if target.project else "session" if target.session else target.usual)
     if scope == "project":
         project = str(Path(target.project or ".").expanduser().resolve())
-        session = _named_session(target.session, store) if target.session else None
+        session = named_session(target.session, store) if target.session else None
         return Owner(scope=scope, session=session, project=project)
-    session = _named_session(target.session, store) if target.session else _newest_session(store)
+    session = named_session(target.session, store) if target.session else _newest_session(store)
     if scope == "session":
         return Owner(scope=scope, session=session)
     from ullage.stores.keeping import branch_of
@@ -236,7 +236,8 @@ def _counter(settings: Settings) -> Callable[[str], int]:
     return get_estimator(settings.calibration.estimator).text
 
 
-def _named_session(prefix: str, store: Reader) -> str:
+def named_session(prefix: str, store: Reader) -> str:
+    """The session whose id begins so; of one that nothing is known of yet, that is told."""
     found = store.session_ids(prefix, limit=1)
     if found:
         return complete_id(prefix, "session", store.session_ids)

@@ -16,10 +16,11 @@ from .model_knowledge import open_knowledge
 from .records import now_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ullage.core.routing.filtering import Candidate
     from ullage.core.routing.route import RouteConfig
+    from ullage.core.wire import Dialect
     from ullage.settings import Settings
 
     from .model_knowledge import Known
@@ -29,15 +30,22 @@ _ONLY_SEEN = (
 )
 
 
-def find_candidates(settings: Settings, config: RouteConfig) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-    """Every target that can be reached: with a key of ours, on this machine, or with a client's own key where calls went lately.
+def find_candidates(
+    settings: Settings,
+    config: RouteConfig,
+    *,
+    dialects: Sequence[Dialect] = DIALECTS,
+    data_dir: str | None = None,
+) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    """Every target that can be reached in one of these dialects: with a key of ours, on this machine, or with a client's own key
+    where calls went lately.
 
     Where there is none, the models that were called lately or have settings of their own; and what is to be said of that. Raises
     `CallError` where there are none either.
     """
-    known = open_knowledge(None, now_ms=now_ms())
+    known = open_knowledge(data_dir, now_ms=now_ms())
     targets = ConfiguredTargets(settings, environment(), known.catalogs, config)
-    found = {one.target: one for one in _reachable(targets, {provider for provider, _ in known.seen()})}
+    found = {one.target: one for one in _reachable(targets, dialects, {provider for provider, _ in known.seen()})}
     if found:
         return tuple(found.values()), ()
     seen = dict.fromkeys((*known.seen(), *_named(settings)))
@@ -46,8 +54,8 @@ def find_candidates(settings: Settings, config: RouteConfig) -> tuple[tuple[Cand
     return tuple(_seen(known, provider, model, config) for provider, model in seen), (_ONLY_SEEN,)
 
 
-def _reachable(targets: ConfiguredTargets, called: set[str]) -> Iterator[Candidate]:
-    for dialect in DIALECTS:
+def _reachable(targets: ConfiguredTargets, dialects: Sequence[Dialect], called: set[str]) -> Iterator[Candidate]:
+    for dialect in dialects:
         for one in targets.candidates(dialect, client_key=True):
             ours = targets.destination(one.target, dialect, client_key=False)
             if ours is not None or (one.model.authenticated and one.model.provider in called):

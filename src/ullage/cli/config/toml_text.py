@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ullage.settings import TABLES
-from ullage.settings.toml_file import place_of, statements
+from ullage.settings.toml_file import KeyPath, leaves, place_of, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +62,25 @@ def _insert_at_top(text: str, added: list[str]) -> str:
     top = itertools.takewhile(lambda statement: not statement.header, statements(text))
     ends = [statement.end for statement in top]
     return "\n".join([*lines[: ends[-1]], *added, *lines[ends[-1] :]] if ends else [*added, "", *lines])
+
+
+def set_line(text: str, section: str, name: str, value: Any) -> str:
+    """A text of TOML with this value for a key of a section: in the place of its old one, else behind the section's header, else
+    in a section of its own at the end. What else stands in the text stays as it is, remarks of the key's line alone are lost."""
+    line, path = f"{name} = {toml_value(value)}", tuple(section.split("."))
+    lines = text.split("\n")
+    place: KeyPath = ()
+    for statement in statements(text):
+        if statement.header:
+            place = place_of(statement.data, {})
+        elif any(place + found == (*path, name) for found, _ in leaves(statement.data)):
+            dotted = f"{section}.{line}" if not place else line
+            return "\n".join([*lines[: statement.start], dotted, *lines[statement.end :]])
+    longer = insert_lines(text, section, [line])
+    if longer is not None:
+        return longer
+    block = f"[{section}]\n{line}\n"
+    return f"{text.rstrip()}\n\n{block}" if text.strip() else block
 
 
 def toml_key(name: str) -> str:

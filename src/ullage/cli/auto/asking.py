@@ -1,0 +1,44 @@
+"""What a command knows that asks where a session's next request would go, without a daemon: all is read from the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ullage.cli import records
+from ullage.engine.learning import Learning
+from ullage.engine.previewing import Previewing, Standing
+from ullage.engine.quota import KEPT_UNDER, Quotas, make_quota_rules
+
+from .place import candidates_of
+
+if TYPE_CHECKING:
+    from ullage.core.routing.filtering import Candidate
+    from ullage.settings import Settings
+    from ullage.stores import Reader
+
+    from .place import Place
+
+
+class Asking(NamedTuple):
+    """Where the session stands, who could take its next request, and the way to ask."""
+
+    previewing: Previewing
+    standing: Standing
+    candidates: tuple[Candidate, ...]
+
+
+def open_asking(place: Place) -> Asking:
+    """Raises `StoreError`, and `CallError` where nobody can be reached."""
+    learning = Learning(place.store, explore=place.settings.routing.explore)
+    learning.read(records.now_ms())
+    quotas = recall_quotas(place.settings, place.store)
+    previewing = Previewing(place.settings, place.store, learning=learning, quotas=quotas)
+    return Asking(previewing, previewing.stand(place.session), candidates_of(place))
+
+
+def recall_quotas(settings: Settings, store: Reader) -> Quotas:
+    """What the daemon has kept of quotas, a few seconds ago at most."""
+    session, key = KEPT_UNDER
+    quotas = Quotas(make_quota_rules(settings.routing.quota))
+    quotas.take(store.route_overrides(session).get(key))
+    return quotas

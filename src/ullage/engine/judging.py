@@ -1,0 +1,208 @@
+"""What a user says of targets and of tasks, and what is made of it (routing specification, sections 23.1 and 27)."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from ullage.core.errors import CallError, InputError, StoreError
+from ullage.core.routing.learning import MOST, Quality, learn
+from ullage.core.routing.signals import MIXED
+from ullage.core.routing.suggesting import suggest
+from ullage.stores import FeedbackRecord, OutcomeRecord
+from ullage.stores.learned import to_judged, to_prior, to_vote
+from ullage.stores.report import iso_time
+from ullage.stores.tasks import TaskSummary, list_tasks, report_task
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from ullage.stores import CallRecord, Reader, Store
+    from ullage.stores.route_records import Judgement
+
+_ID_BYTES = 8
+_TASKS = 1_000
+"""Tasks that are looked at, the newest."""
+_SHORTEST_TASK = 4
+
+
+class Voted(Struct, frozen=True, kw_only=True):
+    """A vote that was kept, and what all that is known makes of its target at tasks of these kinds."""
+
+    record: FeedbackRecord
+    quality: Quality
+
+
+class Assessed(Struct, frozen=True, kw_only=True):
+    """What a user said of a task, and what its target is worth by it."""
+
+    record: OutcomeRecord
+    task: TaskSummary
+    quality: Quality
+
+
+def vote(
+    store: Store,
+    *,
+    good: bool,
+    target: str | None,
+    known: Collection[str],
+    session: str | None,
+    reason: str | None,
+    now_ms: int,
+) -> Voted:
+    """Keeps a vote for or against a target: the one that the newest task went to, where none is named.
+
+    Kinds are those of the session's newest task, `mixed` where there is none. A named target must be among the `known` ones or
+    have taken calls. Raises `CallError` for one that is not, `InputError` where nothing was routed yet, `StoreError` if it cannot
+    be kept.
+    """
+    newest = newest_decision(store, session)
+    if target is None and newest is None:
+        raise InputError(
+            "Nothing was routed yet, so nothing can be said of it.",
+            hint="Name a target, as provider/model.",
+            code="no_decision",
+        )
+    route = (newest.route if newest is not None else None) or {}
+    voted = target if target is not None else str(route["target"])
+    if target is not None:
+        _check_known(target, {*known, *(one.target for one in store.attempts())})
+    kinds = tuple((route.get("task") or {}).get("kinds") or (MIXED,))
+    record = FeedbackRecord(
+        id=f"vote_{secrets.token_hex(_ID_BYTES)}",
+        created_ms=now_ms,
+        target=voted,
+        good=good,
+        kinds=kinds,
+        session=newest.session if newest is not None else session,
+        task=route.get("task_id") if route.get("target") == voted else None,
+        reason=reason,
+    )
+    store.put_feedback(record)
+    _wait(store, record.id)
+    return Voted(record=record, quality=quality_of(store, voted, kinds, now_ms))
+
+
+def assess(store: Store, judgement: Judgement, *, task: str | None, session: str | None, now_ms: int) -> Assessed:
+    """Keeps what a user says of a task: of the one whose id begins so, else of the newest that is over.
+
+    Raises `InputError` where no task is over yet or none has that id; nothing is kept then.
+    """
+    found = settled_task(store, task, session)
+    record = OutcomeRecord(
+        id=f"said_{secrets.token_hex(_ID_BYTES)}",
+        created_ms=now_ms,
+        task=found.task_id,
+        judgement=judgement,
+        target=found.last_target,
+        kinds=found.kinds,
+        session=found.session,
+    )
+    store.put_outcome(record)
+    _wait(store, record.id)
+    quality = quality_of(store, found.last_target, found.kinds, now_ms)
+    return Assessed(record=record, task=found, quality=quality)
+
+
+def settled_task(reader: Reader, task: str | None = None, session: str | None = None) -> TaskSummary:
+    """The task whose id begins so, else the newest one that is over. Raises `InputError` before there is any."""
+    over = [one for one in list_tasks(reader, session, limit=_TASKS) if one.settled]
+    if task is None:
+        if not over:
+            raise InputError(
+                "No task is over yet, so nothing can be said of one.",
+                hint="A task is over when a routed model has answered without asking for a tool.",
+                code="no_task",
+            )
+        return over[0]
+    fits = [one for one in over if one.task_id.startswith(task)] if len(task) >= _SHORTEST_TASK else []
+    if len(fits) != 1:
+        several = (
+            f"Several tasks begin with {task[:40]!r}." if fits else f"No task that is over has the id {task[:40]!r}."
+        )
+        raise InputError(several, hint="`ullage history` lists tasks with their ids.", code="not_found")
+    return fits[0]
+
+
+def newest_decision(reader: Reader, session: str | None = None) -> CallRecord | None:
+    """The newest routed call that was no errand of its client and went to somebody."""
+    return next(
+        (
+            call
+            for call in reader.decisions(session)
+            if (call.route or {}).get("reason") != "helper" and (call.route or {}).get("target")
+        ),
+        None,
+    )
+
+
+def quality_of(reader: Reader, target: str, kinds: tuple[str, ...], now_ms: int) -> Quality:
+    """What votes and judged tasks make of a target. Raises `StoreError`."""
+    learned = learn(
+        votes=map(to_vote, reader.feedback()),
+        judged=map(to_judged, reader.outcomes()),
+        priors=map(to_prior, reader.tallies()),
+    )
+    return learned.quality(target, kinds, now_ms)
+
+
+def report_vote(record: FeedbackRecord) -> dict[str, Any]:
+    """A vote as programs get it."""
+    return {
+        "id": record.id,
+        "at": iso_time(record.created_ms),
+        "target": record.target,
+        "vote": "good" if record.good else "bad",
+        "kinds": list(record.kinds),
+        "session": record.session,
+        "task": record.task,
+        "reason": record.reason,
+    }
+
+
+def report_outcome(record: OutcomeRecord) -> dict[str, Any]:
+    """A judgement as programs get it."""
+    return {
+        "id": record.id,
+        "at": iso_time(record.created_ms),
+        "task": record.task,
+        "outcome": record.judgement,
+        "target": record.target,
+        "kinds": list(record.kinds),
+        "session": record.session,
+    }
+
+
+def report_voted(voted: Voted) -> dict[str, Any]:
+    """A vote with what it came to, in utility."""
+    return {**report_vote(voted.record), "preference": round(voted.quality.voted, 6), "cap": MOST}
+
+
+def report_assessed(assessed: Assessed) -> dict[str, Any]:
+    """A judgement with its task and what it came to, in utility."""
+    return {
+        **report_outcome(assessed.record),
+        "summary": report_task(assessed.task),
+        "assessed": round(assessed.quality.assessed, 6),
+        "cap": MOST,
+    }
+
+
+def _check_known(target: str, known: Collection[str]) -> None:
+    if target in known:
+        return
+    meant = suggest(target, known) or next((one for one in sorted(known) if one.partition("/")[2] == target), None)
+    hint = f"Did you mean {meant!r}?" if meant else "`ullage auto models` lists targets."
+    raise CallError(f"There is no target {target!r}.", hint=hint, code="unknown_target")
+
+
+def _wait(store: Store, record_id: str) -> None:
+    if not store.flush():
+        raise StoreError(
+            f"It is not known whether {record_id} was written.",
+            hint=" ".join(store.problems()) or "Try again later.",
+            code="indeterminate",
+        )

@@ -1,0 +1,148 @@
+"""`ullage auto` and its like, as processes of their own, change what a running daemon does with the next request."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.daemon.process import Process
+from tests.gateway.routes import FRONTIER, LIGHT, PRICES, STRONG
+from ullage.core.wire import DIALECTS
+from ullage.testing import FakeProvider, make_request
+
+EASY = "Rename the variable x in this line to count."
+HARD = "Plan and review the architecture of our payment service, then debug the failing production deployment."
+SESSION = "steered"
+FIGURES = """
+context_window = 200000
+max_output_tokens = 64000
+reasoning = true
+images = true
+"""
+
+
+def settings_of(url: str) -> str:
+    """Three models of one provider, as a user's file."""
+    models = ", ".join(f'"{target.partition("/")[2]}"' for target in PRICES)
+    dialects = ", ".join(f'"{dialect}"' for dialect in DIALECTS)
+    told = [
+        "[models]\nrefresh = false\n\n# how to choose\n[routing]\npolicy = 'balanced'  # as it comes\n",
+        f'[providers.anthropic]\nurl = "{url}"\ndialects = [{dialects}]\nkey = "none"\nmodels = [{models}]\n',
+        f'[routing.pools.pair]\ntargets = {{ "{STRONG}" = 1, "{FRONTIER}" = 1 }}\n',
+    ]
+    for target, price in PRICES.items():
+        prices = f"input_price = {price}\noutput_price = {5 * price}\ncache_read_price = {price / 10}\n"
+        told.append(f'[models.overrides."{target}"]{FIGURES}{prices}cache_write_price = {1.25 * price}\n')
+    return "\n".join(told)
+
+
+class User:
+    """Someone at a shell beside a daemon, and with a client of it."""
+
+    def __init__(self, process: Process, client: aiohttp.ClientSession) -> None:
+        self._process = process
+        self._client = client
+        self.turns: list[str] = []
+
+    async def run(self, *arguments: str, status: int = 0) -> str:
+        """The output of a command."""
+        done = await asyncio.to_thread(
+            subprocess.run,
+            [sys.executable, "-m", "ullage", *arguments, "--data-dir", str(self._process.data_dir)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, done.stderr
+        return done.stdout if status == 0 else done.stderr
+
+    async def tell(self, *arguments: str) -> Any:
+        """What a command tells programs."""
+        return json.loads(await self.run(*arguments, "--json"))
+
+    async def ask(self, prompt: str) -> str:
+        """The target that a prompt went to, which comes next in the session; the command is run when its record is there."""
+        self.turns.append(prompt)
+        request = make_request("anthropic", model="auto", turns=list(self.turns))
+        headers = {**request.headers, "x-ullage-session": SESSION}
+        async with self._client.post(self._process.url + request.path, data=request.body, headers=headers) as response:
+            assert response.status == 200, await response.text()
+            await response.read()
+        self.turns.append("Done.")
+        call = response.headers["x-ullage-request"]
+        for _ in range(200):
+            if any(record.id == call for record in self._process.calls()):
+                return response.headers["x-ullage-target"]
+            await asyncio.sleep(0.05)
+        raise AssertionError("the call was never recorded")
+
+
+@pytest.fixture
+def config(fake: FakeProvider) -> Path:
+    """The user's settings file."""
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "ullage" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(settings_of(fake.url))
+    return file
+
+
+@pytest.fixture
+async def daemon(config: Path, tmp_path: Path) -> Any:
+    process = Process(data_dir=tmp_path / "data")
+    try:
+        await process.ready()
+        yield process
+    finally:
+        await asyncio.to_thread(process.close)
+
+
+@pytest.mark.slow
+async def test_what_a_user_sets_beside_it_holds_from_the_next_request_on(
+    daemon: Process, client: aiohttp.ClientSession, config: Path
+) -> None:
+    user = User(daemon, client)
+    assert await user.run("auto", "why") == "No decision yet.\n"
+    assert "No task is over yet" in await user.run("outcome", "success", status=1)
+    assert "No session was routed yet" in await user.run("auto", "off", status=2)
+
+    assert await user.run("auto", "mode", "cost", "--default")
+    assert await user.ask(EASY) == LIGHT
+
+    assert (
+        await user.run("auto", "pin", FRONTIER)
+        == f"{FRONTIER} is pinned, from the next request on, for session {SESSION}.\n"
+    )
+    assert await user.ask(EASY) == FRONTIER
+    told = await user.tell("auto")
+    assert (told["current"], told["pin"]) == (FRONTIER, {"value": FRONTIER, "source": "session"})
+    assert (await user.run("auto", "why")).startswith(f"{FRONTIER} · thinking off · policy cost\n")
+
+    await user.run("auto", "unpin")
+    await user.run("auto", "off")
+    assert await user.ask(EASY) == FRONTIER
+    assert "routing is off" in (await user.tell("auto", "why"))["route"]["notes"][-1]
+
+    await user.run("auto", "on")
+    await user.run("auto", "mode", "cost")
+    assert (await user.tell("auto", "plan", EASY))["target"] == LIGHT
+    assert await user.ask(EASY) == LIGHT
+
+    await user.run("auto", "pool", "pair")
+    assert await user.ask(EASY) in (STRONG, FRONTIER)
+    await user.run("auto", "pool", "off")
+
+    voted = await user.tell("feedback", "bad", LIGHT, "--reason", "forgot a file")
+    assert (voted["target"], voted["preference"], voted["cap"]) == (LIGHT, -0.02, 0.1)
+    judged = await user.tell("outcome", "success")
+    assert judged["outcome"] == "success" and judged["task"] == (await user.tell("auto", "task"))["task_id"]
+    assert (await user.tell("auto", "task"))["assessment"] == "success"
+    assert len((await user.tell("history"))["decisions"]) == 5
+    assert 'policy = "cost"' in config.read_text() and "# how to choose" in config.read_text()
