@@ -16,6 +16,7 @@ from ullage.core.wire import DIALECTS, Dialect
 from ullage.daemon import Daemon
 from ullage.stores import CallRecord
 from ullage.testing import FakeProvider, make_request, make_tools, make_turns
+from ullage.testing.builders import Exchange
 from ullage.testing.gateway import run_gateway
 
 WINDOW = 12_000
@@ -219,18 +220,24 @@ async def test_a_pin_stands_before_the_request_with_the_same_bytes_through_its_t
     async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **SMALL) as gateway:
         await control(client, gateway, "pins", action="add", text=secret_word, scope="session", session="s")
         calls = []
-        for turns in (41, 43):
-            request = long_request(dialect, turns=turns)
+        for steps in range(4):
+            turns = (*make_turns(40, 1_500), "Do it.", *(Exchange(result=f"step {number}") for number in range(steps)))
+            request = make_request(dialect, turns=turns, tools=make_tools(2))
             headers = {**request.headers, "x-ullage-session": "s"}
             async with client.post(gateway.url + request.path, data=request.body, headers=headers) as response:
                 await response.read()
             calls.append(await record(gateway, response.headers["x-ullage-request"]))
     sent = [json.loads(received.body)[KEYS[dialect]] for received in fake.requests]
+    assert len(sent) == 4
+    # What of older turns is sent before it may change as the turn grows; from the pin on nothing does.
+    turns_sent = []
     for messages in sent:
-        places = [number for number, message in enumerate(messages) if secret_word in json.dumps(message)]
-        assert places == [len(messages) - 2]
-    (first,), (second,) = ([m for m in messages if secret_word in json.dumps(m)] for messages in sent)
-    assert first == second
+        (place,) = [number for number, message in enumerate(messages) if secret_word in json.dumps(message)]
+        turns_sent.append(messages[place:])
+    assert len(turns_sent[0]) == 2 and "Do it." in json.dumps(turns_sent[0][1])
+    for number, (before, after) in enumerate(itertools.pairwise(turns_sent)):
+        assert after[: len(before)] == before
+        assert f"step {number}" in json.dumps(after[-1])
     for call in calls:
         assert call.plan is not None
         assert [one["kind"] for one in call.plan["supplements"]] == ["pin"]
