@@ -13,7 +13,7 @@ import aiohttp
 
 from ullage.core.wire import DIALECTS
 from ullage.daemon import Daemon
-from ullage.stores import CallRecord
+from ullage.stores import CallRecord, RouteOverride
 from ullage.testing import BuiltRequest, FakeProvider
 from ullage.testing.gateway import run_gateway
 
@@ -89,6 +89,12 @@ async def ask(
     call = gateway.store.find_call(response.headers["x-ullage-request"])
     assert call is not None
     return Came(response.status, response.headers, body, call)
+
+
+def override(gateway: Daemon, key: str, value: Any, session: str = "s") -> None:
+    """What a user sets for a session; an empty one stands for all."""
+    gateway.store.put_route_override(RouteOverride(session=session, key=key, value=value, at_ms=1))
+    assert gateway.store.flush()
 
 
 def sent_model(fake: FakeProvider, number: int = -1) -> str:

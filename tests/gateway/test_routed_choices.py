@@ -8,9 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.gateway.routes import FRONTIER, LIGHT, STRONG, ask, run_routed
-from ullage.daemon import Daemon
-from ullage.stores import RouteOverride
+from tests.gateway.routes import FRONTIER, LIGHT, STRONG, ask, override, run_routed
 from ullage.testing import Exchange, FakeProvider, make_request, make_tools
 
 EASY = "Rename the variable x in this line to count."
@@ -20,11 +18,6 @@ MISTAKE = Exchange(
     arguments={"file_path": "a.py", "old_string": "x"},
     result="<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>",
 )
-
-
-def override(gateway: Daemon, key: str, value: Any, session: str = "s") -> None:
-    gateway.store.put_route_override(RouteOverride(session=session, key=key, value=value, at_ms=1))
-    assert gateway.store.flush()
 
 
 async def test_a_pin_of_the_user_holds_from_the_next_request_on(

@@ -254,7 +254,11 @@ class Departing:
         author = self._routing.author_of(observation.session)
         model = decision.candidate.model
         body, told = write_request(
-            stripped, facts, model, decision.thinking, is_foreign=lambda index: author(index) != decision.target
+            stripped,
+            facts,
+            model,
+            None if decision.as_asked else decision.thinking,
+            is_foreign=lambda index: author(index) != decision.target,
         )
         sent = reader.parse_plain(exchange, body, model.id)
         exchange.root, exchange.provider = decision.destination.root, decision.destination.provider

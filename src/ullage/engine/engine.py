@@ -102,10 +102,12 @@ class Engine:
             self._observer.read_request(exchange)
         return exchange
 
-    async def depart(self, exchange: Exchange, upstream: UpstreamClient) -> Departure:
-        """What is to be sent for a request that is looked at first. A small model may be asked about its task, by `upstream`."""
+    async def depart(self, exchange: Exchange, upstream: UpstreamClient | None) -> Departure:
+        """What is to be sent for a request that is looked at first. Where it is set so, a small model is asked about its task, by
+        `upstream`."""
         found = await asyncio.wrap_future(self._observer.depart(exchange))
         if isinstance(found, Question):
+            assert upstream is not None, "who has a classifier has a transport"
             reply = await put_question(upstream, found)
             return await asyncio.wrap_future(self._observer.resume(exchange, reply))
         return found

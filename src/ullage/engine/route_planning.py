@@ -27,6 +27,7 @@ from ullage.core.routing.weights import Policy, find_policy
 from ullage.settings.route_config import make_route_config, usual_policy
 
 from .quota import add_quota
+from .steering import HOST, OFF
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,17 +50,18 @@ _log = logging.getLogger("ullage.engine")
 _IDLE_MS = 300_000
 _MINUTE_MS = 60_000
 _HELPER_POLICY: Policy = "cost"
-_OFF = "off"
 
 
 class Overrides(Struct, frozen=True, kw_only=True):
-    """What the user has set for one session, or for all: `None` where nothing. `off`: the session stays where it is."""
+    """What the user has set for one session, or for all: `None` where nothing. `off`: the session stays where it is; `as_asked`:
+    models think as much as the client asks for."""
 
     pin: str | None = None
     policy: Policy | None = None
     pool: str | None = None
     thinking: str | None = None
     off: bool = False
+    as_asked: bool = False
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -81,7 +83,8 @@ def read_overrides(plain: Mapping[str, Any]) -> Overrides:
         pool=pool if isinstance(pool, str) else None,
         policy=find_policy(policy) if isinstance(policy, str) else None,
         thinking=thinking if isinstance(thinking, str) else None,
-        off=plain.get("activation") == _OFF,
+        off=plain.get("activation") == OFF,
+        as_asked=thinking == HOST,
     )
 
 

@@ -28,11 +28,11 @@ def write_request(
     conversation: Conversation,
     facts: Sequence[SliceFacts],
     model: ModelRecord,
-    level: Level,
+    level: Level | None,
     *,
     is_foreign: Callable[[int], bool],
 ) -> tuple[bytes, Told]:
-    """The body for a model, and what it was told of thinking.
+    """The body for a model, and what it was told of thinking: where no level is given, what the client asks for itself.
 
     `is_foreign` says of a message of a model, by its number, whether another target wrote it.
     """
@@ -40,9 +40,10 @@ def write_request(
     options: dict[Path, Any] = dict(cap_output(conversation, model.max_output_tokens))
     told = ""
     rule = _rule_of(model)
-    if rule is not None or model.reasoning is False:
-        open_loop = _opens_without_thinking(conversation, facts, is_foreign)
-        thinking = write_thinking(conversation, rule, "off" if open_loop else level)
+    if model.reasoning is False or _opens_without_thinking(conversation, facts, is_foreign):
+        level = "off"
+    if level is not None and (rule is not None or model.reasoning is False):
+        thinking = write_thinking(conversation, rule, level)
         options |= thinking.options
         told = level if thinking.on else "off"
     body = render(conversation, messages=kept, replaced=replaced, model=model.id, options=options)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.core.caching import is_whole
 from ullage.core.errors import RoutingError, StoreError
 from ullage.core.planning import SliceFacts
 from ullage.core.routing.escalation import NO_STREAKS, Escalation, find_escalation, follow, step_up
@@ -78,7 +79,8 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """Where a request goes. `planned` is there where it was decided with this request. `notes` say what came of it beside."""
+    """Where a request goes. `planned` is there where it was decided with this request. `notes` say what came of it
+    beside. `as_asked`: the model thinks as much as the client asks for."""
 
     destination: Destination
     candidate: Candidate
@@ -91,6 +93,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     context_tokens: int | None = None
     planned: Planned | None = None
     notes: tuple[str, ...] = ()
+    as_asked: bool = False
 
     @property
     def target(self) -> str:
@@ -150,7 +153,7 @@ class Routing:
             else self._step(asked, turn, known, candidates, overrides)
         )
         self._pools.note(decision.target)
-        return decision
+        return replace(decision, as_asked=overrides.as_asked)
 
     def find_question(self, asked: Asked, classifying: Classifying) -> Question | Graded:
         """What a small model is to be asked of a request that begins a task, or what is known of it already."""
@@ -230,23 +233,27 @@ class Routing:
     ) -> Decision:
         """Who takes a step of the conversation: the target of its task, or whoever is chosen for it."""
         failed = known.failures(asked.now_ms)
+        if known.current is not None and overrides.pin is None and not is_whole(asked.conversation):
+            # What its provider keeps of the conversation, no other one can go on from.
+            overrides = replace(overrides, pin=known.current)
         opener = _opener(asked, turn)
         reason = _reason(asked, turn, known, opener)
         notes: tuple[str, ...] = ()
-        escalation: Escalation | None = None
         if reason != "user":
             assert known.task is not None, "it goes on"
             escalation = self._find_escalation(asked, turn, known.task)
             kept = self._keep(asked, turn, known.task, candidates, overrides, reason, failed)
-            if isinstance(kept, Decision) and escalation is None:
+            if isinstance(kept, Decision):
+                raised = self._escalate(asked, turn, known, candidates, overrides, reason, escalation)
+                if raised is not None:
+                    self._begin_task(asked, known, raised, opener)
+                    return raised
                 known.task.messages = len(asked.facts)
                 known.task.calls += 1
                 known.note_author(len(asked.facts), kept.target, rewritten=asked.rewritten)
                 return kept
-            notes = (kept,) if isinstance(kept, str) else ()
+            notes = (kept,)
         decision = self._plan(asked, turn, known, candidates, overrides, reason, failed=failed, notes=notes)
-        if escalation is not None and known.task is not None:
-            decision = self._escalate(asked, known.task, decision, escalation)
         self._begin_task(asked, known, decision, opener)
         return decision
 
@@ -343,14 +350,33 @@ class Routing:
         task.streaks = follow(streaks, read_outcomes(new))
         return find_escalation(task.streaks, pinned=task.pinned, done=task.escalated)
 
-    def _escalate(self, asked: Asked, task: TaskState, decision: Decision, escalation: Escalation) -> Decision:
-        """The same task at a stronger target, or with more thinking; once."""
+    def _escalate(
+        self,
+        asked: Asked,
+        turn: Turn,
+        known: SessionRoute,
+        candidates: Sequence[Candidate],
+        overrides: Overrides,
+        reason: Reason,
+        escalation: Escalation | None,
+    ) -> Decision | None:
+        """The same task at a stronger target, or with more thinking; once. `None` where it asks for neither or there is none."""
+        task = known.task
+        if escalation is None or task is None:
+            return None
         task.escalated = True
+        try:
+            decision = self._plan(
+                asked, turn, known, candidates, overrides, reason, failed=known.failures(asked.now_ms)
+            )
+        except RouteStopped:  # where nobody else may take it, it stays
+            return None
         assert decision.planned is not None, "it was decided"
         route = decision.planned.route
-        step = step_up(route.ranked, task.target, task.thinking)
+        settled = overrides.as_asked or self._planning.config(asked.alias, overrides).thinking is not None
+        step = step_up(route.ranked, task.target, task.thinking, settled=settled)
         if step is None:
-            return decision
+            return None
         moved = redirect(route, step.target, escalation.reason)
         assert moved.selection is not None, "it is ranked"
         return replace(
