@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ullage.core.profiles.thinking import find_thinking_rule
-from ullage.core.translation.nouns import Call, Media, Reasoning, Refusal, Result, Text
+from ullage.core.translation.nouns import Call, Media, Reasoning, Result
 
 from .common import (
     arguments_text,
@@ -57,20 +57,23 @@ def _items(message: Message, losses: Losses) -> list[dict[str, Any]]:
     """The items of a message, in the order of its parts; texts and pictures in a row are one."""
     drop_error_flag([part for part in message.parts if isinstance(part, Result)], losses)
     items: list[dict[str, Any]] = []
-    content: list[dict[str, Any]] = []
+    said: list[Part] = []
     for part in message.parts:
         item = _item(part)
         if item is None:
-            content.append(_block(part, message.role))
+            said.append(part)
             continue
-        items += _said(content, message.role)
-        content = []
-        items.append(item)
-    return [*items, *_said(content, message.role)]
+        items += [*_said(said, message.role), item]
+        said = []
+    return [*items, *_said(said, message.role)]
 
 
-def _said(content: list[dict[str, Any]], role: Speaker) -> list[dict[str, Any]]:
-    return [{"type": "message", "role": _ROLES[role], "content": content}] if content else []
+def _said(parts: list[Part], role: Speaker) -> list[dict[str, Any]]:
+    """What the model said needs ids of OpenAI's own as blocks; as a text it needs none."""
+    if not parts:
+        return []
+    content = joined(parts) if role == "assistant" else [_block(part) for part in parts]
+    return [{"type": "message", "role": _ROLES[role], "content": content}]
 
 
 def _item(part: Part) -> dict[str, Any] | None:
@@ -94,15 +97,13 @@ def _item(part: Part) -> dict[str, Any] | None:
 def _output(result: Result) -> Any:
     parts = [with_readable(part) for part in result.parts]
     if any(isinstance(part, Media) for part in parts):
-        return [_block(part, "user") for part in parts]
+        return [_block(part) for part in parts]
     return joined(parts)
 
 
-def _block(part: Part, role: Speaker) -> dict[str, Any]:
+def _block(part: Part) -> dict[str, Any]:
     readable = with_readable(part) if isinstance(part, Media) else part
     match readable:
-        case Refusal(text=text):
-            return {"type": "refusal", "refusal": text}
         case Media(kind="image"):
             return {"type": "input_image", "image_url": data_url(readable), "detail": readable.detail or "auto"}
         case Media() if readable.url:
@@ -114,8 +115,7 @@ def _block(part: Part, role: Speaker) -> dict[str, Any]:
                 "file_data": data_url(readable),
             }
         case _:
-            text = readable.text if isinstance(readable, Text) else ""
-            return {"type": "output_text" if role == "assistant" else "input_text", "text": text}
+            return {"type": "input_text", "text": joined([readable])}
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
