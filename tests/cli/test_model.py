@@ -130,7 +130,7 @@ def test_what_grew_is_judged_by_the_dialect_of_the_newest_call(capsys: Screen, m
         asked.append(dialect)
         return make_meter(dialect=dialect, **more)
 
-    monkeypatch.setattr("ullage.cli.model_knowledge.make_meter", spy)
+    monkeypatch.setattr("ullage.engine.known.make_meter", spy)
     call_json(capsys, "anthropic/claude-opus-4-8")
     assert asked == ["anthropic"]
 

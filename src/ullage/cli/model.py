@@ -28,7 +28,7 @@ from .records import ago, data_dir_option, json_option, print_lines, table, toke
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .model_knowledge import Growth, Learned
+    from ullage.engine.known import Growth, Learned
 
 _LABEL_WIDTH = 13
 _FIELDS = (

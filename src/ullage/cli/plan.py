@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from ullage.core.planning.proposal import Proposal
     from ullage.core.planning.rows import Row
     from ullage.core.wire import Dialect
-
-    from .planner import Planner
+    from ullage.engine.proposing import Planner
 
 _GROUPS = 40
 """So many groups are shown, the newest."""
@@ -69,9 +68,11 @@ def command(
     same line of the output, is {id, status, kept, dropped, replaced, tokens, limit, reasons, request}, or {id, error}.
     In a batch whole turns are taken, newest first.
     """
-    from .planner import Planner
+    from ullage.engine.proposing import report_proposal
 
-    planner = Planner(load_preferences(estimator=estimator))
+    from .planner import make_planner
+
+    planner = make_planner(load_preferences(estimator=estimator))
     if batch is not None:
         if source is not None:
             raise CallError("SOURCE and --batch exclude each other.", hint="Give one of them.")
@@ -86,7 +87,7 @@ def command(
     refused = proposal.plan.status == "refused"
     if emit is not None and not refused:
         emit.write_bytes(proposal.render())
-    report = _report(proposal, awareness, taken_ms=1_000 * (time.perf_counter() - started))
+    report = report_proposal(proposal, awareness, taken_ms=1_000 * (time.perf_counter() - started))
     if as_json:
         print_json(report)
     else:
@@ -98,7 +99,7 @@ def _propose(
     source: str, planner: Planner, wishes: Wishes, *, input_limit: int | None, query: str | None
 ) -> tuple[Proposal, Awareness | None]:
     """The plan of what a source holds: its request, or the newest call of a session."""
-    from .planner import Ask
+    from ullage.engine.proposing import Ask
 
     found = open_source(source, wishes)
     if isinstance(found, Request):
@@ -131,32 +132,6 @@ def _with_query(body: bytes, dialect: Dialect, query: str) -> bytes:
 
     conversation = parse_request(body, dialect)
     return render(conversation, inserted={len(conversation.messages): [write_user_message(query, dialect)]})
-
-
-def _report(proposal: Proposal, awareness: Awareness | None, *, taken_ms: float) -> dict[str, Any]:
-    """The manifest of a call that is not made (planner specification, section 25)."""
-    from msgspec import to_builtins
-
-    from ullage.core.planning import report_awareness, report_budget
-    from ullage.core.planning.manifest import report_plan
-
-    known = report_awareness(awareness) if awareness is not None else {}
-    return {
-        "id": "preview",
-        "mode": "managed",
-        "target": f"{proposal.meter.provider or '?'}/{proposal.meter.model or '?'}",
-        "estimator": proposal.meter.estimator,
-        "budget": report_budget(proposal.given.budget),
-        "profile": known.get("profile"),
-        "calibration": known.get("calibration"),
-        "adaptive": known.get("adaptive"),
-        **report_plan(
-            proposal.plan,
-            proposal.given,
-            cache=to_builtins(proposal.tail) if proposal.tail is not None else None,
-            timings_ms={"plan": round(taken_ms, 3)},
-        ),
-    }
 
 
 def _screen(proposal: Proposal, report: dict[str, Any]) -> Iterator[str]:

@@ -14,16 +14,15 @@ from ullage.core.tokens import ESTIMATORS
 from ullage.core.wire import DIALECTS
 from ullage.core.wire.jsontext import decode
 from ullage.core.wire.slicing import find_member, members
+from ullage.engine.proposing import Ask
 
 from .plan_text import describe_error
-from .planner import Ask
 
 if TYPE_CHECKING:
     from ullage.core.planning.assembling import Scope
     from ullage.core.planning.proposal import Proposal
     from ullage.core.wire import Dialect
-
-    from .planner import Planner
+    from ullage.engine.proposing import Planner
 
 _SHORT_DIALECTS: dict[str, Dialect] = {"anthropic-messages": "anthropic"}
 _SHORT_ESTIMATORS = {"o200k": "o200k-base-v1"}

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ullage.core.routing.filtering import Candidate
     from ullage.core.routing.route import RouteConfig
     from ullage.core.wire import Dialect
+    from ullage.engine.known import Known
     from ullage.settings import Settings
 
-    from .model_knowledge import Known
 
 _ONLY_SEEN = (
     "no provider can be reached with a key of yours: those models are weighed that calls went to or overrides name"
