@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from itertools import permutations
-from typing import TYPE_CHECKING, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ullage.cli.config.toml_text import toml_key, toml_value
 from ullage.core.routing.identity import matches
 from ullage.core.routing.rules import KIND_NAMES, SCENARIOS
+from ullage.settings.layers import Entry, Layer
+from ullage.settings.load import resolve
+from ullage.settings.paths import find_paths
+from ullage.settings.provenance import Source, SourceKind
+from ullage.settings.providers import find_providers
+from ullage.settings.route_config import make_route_config
 from ullage.settings.routing import (
     ActionSettings,
     AliasSettings,
@@ -22,6 +30,7 @@ from ullage.settings.routing import (
     WhenSettings,
 )
 from ullage.settings.routing_checks import NOBODY, SCENARIO_NAMES, tighten
+from ullage.settings.toml_file import TomlError, parse_toml
 
 if TYPE_CHECKING:
     from tests.settings.conftest import Files
@@ -377,3 +386,54 @@ def test_the_environment_sets_what_is_no_table(files: Files) -> None:
     loaded = files.load(ULLAGE_ROUTING__POLICY="fast", ULLAGE_ROUTING__CONSTRAINTS__PROVIDER_DENY="a, b")
     assert loaded.settings.routing.policy == "fast"
     assert loaded.settings.routing.constraints.provider_deny == ("a", "b")
+
+
+NAMES = st.sampled_from(
+    [
+        *("aliases", "targets", "pools", "rules", "scenarios", "quota", "providers", "constraints", "models", "policy"),
+        *("name", "when", "then", "kinds", "only", "prompt_matches", "min_complexity", "max_complexity", "fallback"),
+        *("vision", "review", "a/b", "x", "url", "dialects", "key", "identity", "pool", "provider_allow", ""),
+    ]
+)
+VALUES = st.recursive(
+    st.one_of(
+        st.integers(-2, 5),
+        st.floats(),
+        st.booleans(),
+        st.sampled_from(["", "a", "cost", "(a+)+", "(", "env:X", "https://x.example", "openai-chat", "a:b", "debug"]),
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(NAMES, inner, max_size=3)),
+    max_leaves=10,
+)
+TREES = st.dictionaries(NAMES, VALUES, max_size=3)
+
+
+def as_layer(kind: SourceKind, routing: dict[str, Any], providers: dict[str, Any]) -> Layer | None:
+    tables = {"routing": routing, "providers": providers}
+    lines = [
+        f"{toml_key(table)}.{toml_key(name)} = {toml_value(value)}"
+        for table in tables
+        for name, value in tables[table].items()
+    ]
+    try:
+        entries = parse_toml("\n".join(lines))
+    except TomlError:
+        return None
+    source = Source(kind=kind, file="f", line=1)
+    return Layer(
+        kind=kind,
+        entries=tuple(Entry(key=e.key, value=e.value, source=source, base=Path("/"), path=e.path) for e in entries),
+    )
+
+
+@given(TREES, TREES, TREES)
+def test_whatever_is_written_there_is_used_or_named(
+    routing: dict[str, Any], providers: dict[str, Any], project: dict[str, Any]
+) -> None:
+    layers = [as_layer("user", routing, providers), as_layer("project", project, providers)]
+    there = [layer for layer in layers if layer is not None]
+    loaded = resolve(there, find_paths({"HOME": "/nowhere"}, cwd=Path("/nowhere")))
+    assert all(str(problem) for problem in loaded.problems)
+    make_route_config(loaded.settings)
+    assert all(one.root for one in find_providers(loaded.settings, {"X": "k"}))
+    assert all(loaded.sources[f"providers.{name}"].kind == "user" for name in loaded.settings.providers)

@@ -8,7 +8,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
-from msgspec import Struct, inspect
+from msgspec import Meta, Struct, inspect
 
 from .records import Settings
 from .upstreams import ADDRESS_SECRETS, DEFAULT_UPSTREAMS, SHORT_NAMES, UPSTREAM_NAMES, provider_root
@@ -52,6 +52,7 @@ def variables() -> dict[str, str]:
     return {setting.variable: setting.key for setting in catalog().values()}
 
 
+@cache
 def sections() -> dict[str, str]:
     """Each section's TOML table and what it is about, in the order of the records. The top comes first, under an empty name."""
     return {"": "At the top of the file.", **record_sections(Settings)}
@@ -60,13 +61,12 @@ def sections() -> dict[str, str]:
 def record_sections(record: type[Struct], prefix: str = "") -> dict[str, str]:
     described: dict[str, str] = {}
     for field in msgspec.structs.fields(record):
-        kind = inspect.type_info(field.type)
-        below = struct_of(kind)
+        below = struct_of(field.type)
         if below is not None:
-            described[prefix + field.name] = meaning_of(kind) or (below.__doc__ or "").strip()
+            described[prefix + field.name] = meaning_of(field.type) or (below.__doc__ or "").strip()
             described |= record_sections(below, f"{prefix}{field.name}.")
         elif field.name == UPSTREAMS:
-            described[field.name] = meaning_of(kind)
+            described[field.name] = meaning_of(field.type)
     return described
 
 
@@ -116,41 +116,37 @@ def shown(value: Any) -> str:
 def record_settings(record: type[Struct], prefix: str = "") -> list[Setting]:
     found: list[Setting] = []
     for field in msgspec.structs.fields(record):
-        kind = inspect.type_info(field.type)
-        below = struct_of(kind)
+        below = struct_of(field.type)
         if below is not None:
             found.extend(record_settings(below, f"{prefix}{field.name}."))
-        elif not is_table(kind):
+        elif not is_table(field.type):
             found.append(
                 Setting(
                     key=prefix + field.name,
                     type=field.type,
                     default=field.default,
-                    meaning=meaning_of(kind),
-                    allowed=choices_of(field.type) or allowed_of(kind),
+                    meaning=meaning_of(field.type),
+                    allowed=choices_of(field.type) or allowed_of(inspect.type_info(field.type)),
                 )
             )
     return found
 
 
-def struct_of(kind: inspect.Type) -> type[Struct] | None:
-    """The record that a section is declared by; `None` for a value."""
-    bare = kind.type if isinstance(kind, inspect.Metadata) else kind
-    return bare.cls if isinstance(bare, inspect.StructType) else None
+def struct_of(annotation: Any) -> type[Struct] | None:
+    """The record that a section is declared by; `None` for a value.
+
+    Read off the annotation: `msgspec.inspect` would translate all that is below it, again at each level.
+    """
+    bare = bare_of(annotation)
+    return bare if get_origin(bare) is None and isinstance(bare, type) and issubclass(bare, Struct) else None
 
 
-def is_table(kind: inspect.Type) -> bool:
+def is_table(annotation: Any) -> bool:
     """Whether the names below are the user's own, or records in a list: no single value. Names with numbers are one."""
-    bare = kind.type if isinstance(kind, inspect.Metadata) else kind
-    return (isinstance(bare, inspect.DictType) and not is_numbers(bare)) or (
-        isinstance(bare, inspect.VarTupleType) and struct_of(bare.item_type) is not None
-    )
-
-
-def is_numbers(kind: inspect.DictType) -> bool:
-    """Whether a table has numbers under its names, as the weights of a pool."""
-    value = kind.value_type
-    return isinstance(value.type if isinstance(value, inspect.Metadata) else value, inspect.FloatType)
+    bare = bare_of(annotation)
+    if get_origin(bare) is dict:
+        return bare_of(get_args(bare)[1]) is not float
+    return get_origin(bare) is tuple and struct_of(get_args(bare)[0]) is not None
 
 
 def is_list(annotation: Any) -> bool:
@@ -182,10 +178,10 @@ def upstream_meaning(name: str) -> str:
     return f"Root of the provider that answers `{name}` requests."
 
 
-def meaning_of(kind: inspect.Type) -> str:
-    if isinstance(kind, inspect.Metadata):
-        return str((kind.extra_json_schema or {}).get("description", ""))
-    return ""
+def meaning_of(annotation: Any) -> str:
+    """What is said about a type; of several words the last one."""
+    said = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return next((one.description for one in reversed(said) if isinstance(one, Meta) and one.description), "")
 
 
 def choices_of(annotation: Any) -> str:
