@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 import click
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 CLASSES = ("normal", "internal", "sensitive", "local-only")
 """Named here and in core.privacy, which is not loaded to print a help screen."""
 
+_PLURALS: dict[Kind, str] = {"pin": "pins", "memory": "memory"}
 _TEXT_CHARS = 60
 _SESSIONS_LOOKED_AT = 200
 
@@ -62,6 +63,21 @@ class Desk(NamedTuple):
         from ullage.stores.keeping import write_change
 
         return write_change(self.store, change)
+
+
+class Replacing(NamedTuple):
+    """Whom a new item is for, and what it replaces."""
+
+    owner: Owner
+    old: Item | None
+
+    @property
+    def supersedes(self) -> str | None:
+        return self.old.id if self.old is not None else None
+
+    def classification(self, said: str | None) -> str:
+        """The class that is said, else that of what it replaces."""
+        return said or (self.old.classification if self.old is not None else "normal")
 
 
 class Target(NamedTuple):
@@ -199,6 +215,69 @@ def describe(item: Item, count: Callable[[str], int]) -> list[str]:
         "text": item.text,
     }
     return [f"{name:<14}{safe(value)}" for name, value in facts.items() if value]
+
+
+class Filter(TypedDict):
+    """Which items are listed, and how."""
+
+    everything: bool
+    session: str | None
+    project: str | None
+    as_json: bool
+    data_dir: str | None
+
+
+def show_list(kind: Kind, empty: str, **asked: Unpack[Filter]) -> None:
+    """Prints the pins or memories that are asked for, the oldest first; `empty` where there is none."""
+    kept, count = read_kept(asked["data_dir"])
+    items = select(kept, kind, everything=asked["everything"], session=asked["session"], project=asked["project"])
+    if asked["as_json"]:
+        print_json({_PLURALS[kind]: [plain(item) for item in items]})
+    else:
+        print_lines(list_items(items, count) if items else [empty])
+
+
+def show_one(kind: Kind, prefix: str, *, as_json: bool, data_dir: str | None) -> None:
+    """Prints a pin or a memory whole, by the beginning of its id."""
+    kept, count = read_kept(data_dir)
+    item = kept.items[complete_item(prefix, kind, kept)]
+    if as_json:
+        print_json({kind: plain(item)})
+    else:
+        print_lines(describe(item, count))
+
+
+def finish(
+    kind: Kind,
+    prefix: str,
+    end: Callable[[Kept, str, Stamp], Change],
+    done: str,
+    *,
+    as_json: bool,
+    data_dir: str | None,
+) -> None:
+    """Ends a pin or a memory, by the beginning of its id, and tells what became of it."""
+    with open_desk(data_dir) as desk:
+        item = desk.write(end(desk.kept, complete_item(prefix, kind, desk.kept), desk.stamp(kind)))
+    tell(done, item, written=True, as_json=as_json)
+
+
+def keep(
+    kind: Kind,
+    target: Target,
+    supersedes: str | None,
+    make: Callable[[Desk, Replacing], Change],
+    done: str,
+    *,
+    as_json: bool,
+    data_dir: str | None,
+) -> None:
+    """Keeps what `make` makes, in the place of another one if `supersedes` names it, and tells what became of it."""
+    with open_desk(data_dir) as desk:
+        old = find_old(supersedes, kind, desk.kept)
+        change = make(desk, Replacing(owner=find_owner(target, desk.store, old), old=old))
+        item = desk.write(change)
+    tell(done, item, written=change.mutation is not None, as_json=as_json)
 
 
 def owner_name(item: Item, *, whole: bool = False) -> str:

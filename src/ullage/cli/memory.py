@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
 from .keeping import (
+    Filter,
     Target,
     all_option,
     class_option,
-    complete_item,
-    describe,
-    find_old,
-    find_owner,
+    finish,
+    keep,
     list_items,
-    open_desk,
     plain,
     project_option,
     read_kept,
@@ -23,17 +21,31 @@ from .keeping import (
     reason_option,
     select,
     session_option,
+    show_list,
+    show_one,
     source_option,
     supersedes_option,
-    tell,
 )
 from .output import print_json
 from .records import data_dir_option, json_option, print_lines
 
 if TYPE_CHECKING:
-    from ullage.core.evidence.mutations import Scope
+    from ullage.core.evidence.changes import Change, Stamp
+    from ullage.core.evidence.mutations import Kept, Scope
+
+    from .keeping import Desk, Replacing
 
 key_option = click.option("--key", metavar="KEY", help="What it is about, if the claim does not say it.")
+
+
+class Said(TypedDict):
+    """What is said of a claim, and how it is answered."""
+
+    key: str | None
+    classification: str | None
+    sources: tuple[str, ...]
+    as_json: bool
+    data_dir: str | None
 
 
 @click.group()
@@ -58,27 +70,14 @@ def command() -> None:
 @data_dir_option
 def add_command(
     claim: str,
-    key: str | None,
     scope: Scope | None,
     session: str | None,
     project: str | None,
     supersedes: str | None,
-    classification: str | None,
-    sources: tuple[str, ...],
-    as_json: bool,
-    data_dir: str | None,
+    **said: Unpack[Said],
 ) -> None:
     """Remember a claim; `-` reads it from standard input. Without a flag it is for the project in this folder."""
-    remember(
-        claim,
-        key=key,
-        target=Target("project", scope, session, project),
-        supersedes=supersedes,
-        classification=classification,
-        sources=sources,
-        as_json=as_json,
-        data_dir=data_dir,
-    )
+    remember(claim, Target("project", scope, session, project), supersedes, **said)
 
 
 @command.command("supersede")
@@ -89,26 +88,9 @@ def add_command(
 @source_option
 @json_option
 @data_dir_option
-def supersede_command(
-    memory_id: str,
-    claim: str,
-    key: str | None,
-    classification: str | None,
-    sources: tuple[str, ...],
-    as_json: bool,
-    data_dir: str | None,
-) -> None:
+def supersede_command(memory_id: str, claim: str, **said: Unpack[Said]) -> None:
     """Put a claim in the place of another one, for whom that was."""
-    remember(
-        claim,
-        key=key,
-        target=Target("project", None, None, None),
-        supersedes=memory_id,
-        classification=classification,
-        sources=sources,
-        as_json=as_json,
-        data_dir=data_dir,
-    )
+    remember(claim, Target("project", None, None, None), memory_id, **said)
 
 
 @command.command("list")
@@ -117,16 +99,9 @@ def supersede_command(
 @project_option
 @json_option
 @data_dir_option
-def list_command(
-    everything: bool, session: str | None, project: str | None, as_json: bool, data_dir: str | None
-) -> None:
+def list_command(**asked: Unpack[Filter]) -> None:
     """List what is remembered, the oldest first."""
-    kept, count = read_kept(data_dir)
-    items = select(kept, "memory", everything=everything, session=session, project=project)
-    if as_json:
-        print_json({"memory": [plain(item) for item in items]})
-    else:
-        print_lines(list_items(items, count) if items else ["Nothing is remembered. `ullage memory add CLAIM` does."])
+    show_list("memory", "Nothing is remembered. `ullage memory add CLAIM` does.", **asked)
 
 
 @command.command("find")
@@ -155,12 +130,7 @@ def find_command(query: str, session: str | None, project: str | None, as_json: 
 @data_dir_option
 def show_command(memory_id: str, as_json: bool, data_dir: str | None) -> None:
     """Show one claim whole; the beginning of its id is enough."""
-    kept, count = read_kept(data_dir)
-    item = kept.items[complete_item(memory_id, "memory", kept)]
-    if as_json:
-        print_json({"memory": plain(item)})
-    else:
-        print_lines(describe(item, count))
+    show_one("memory", memory_id, as_json=as_json, data_dir=data_dir)
 
 
 @command.command("invalidate")
@@ -170,7 +140,7 @@ def show_command(memory_id: str, as_json: bool, data_dir: str | None) -> None:
 @data_dir_option
 def invalidate_command(memory_id: str, reason: str | None, as_json: bool, data_dir: str | None) -> None:
     """Say that a claim was wrong."""
-    finish(memory_id, "invalid", reason, as_json=as_json, data_dir=data_dir)
+    end(memory_id, "invalid", reason, as_json=as_json, data_dir=data_dir)
 
 
 @command.command("expire")
@@ -180,46 +150,37 @@ def invalidate_command(memory_id: str, reason: str | None, as_json: bool, data_d
 @data_dir_option
 def expire_command(memory_id: str, reason: str | None, as_json: bool, data_dir: str | None) -> None:
     """Say that a claim was right and holds no longer."""
-    finish(memory_id, "expired", reason, as_json=as_json, data_dir=data_dir)
+    end(memory_id, "expired", reason, as_json=as_json, data_dir=data_dir)
 
 
-def remember(
-    claim: str,
-    *,
-    key: str | None,
-    target: Target,
-    supersedes: str | None,
-    classification: str | None,
-    sources: tuple[str, ...],
-    as_json: bool,
-    data_dir: str | None,
-) -> None:
+def remember(claim: str, target: Target, supersedes: str | None, **said: Unpack[Said]) -> None:
     """Writes a claim and tells what became of it."""
     from ullage.core.evidence.memory import NewMemory, add_memory
     from ullage.settings.keeping import make_memory_limits
 
-    with open_desk(data_dir) as desk:
-        old = find_old(supersedes, "memory", desk.kept)
+    def make(desk: Desk, place: Replacing) -> Change:
         new = NewMemory(
             claim=read_text(claim),
-            owner=find_owner(target, desk.store, old),
-            key=key,
-            classification=classification or (old.classification if old is not None else "normal"),
-            source_ids=sources,
-            supersedes=old.id if old is not None else None,
+            owner=place.owner,
+            key=said["key"],
+            classification=place.classification(said["classification"]),
+            source_ids=said["sources"],
+            supersedes=place.supersedes,
         )
-        change = add_memory(desk.kept, new, desk.stamp("memory"), limits=make_memory_limits(desk.settings))
-        item = desk.write(change)
-    tell("Remembered", item, written=change.mutation is not None, as_json=as_json)
+        return add_memory(desk.kept, new, desk.stamp("memory"), limits=make_memory_limits(desk.settings))
+
+    keep("memory", target, supersedes, make, "Remembered", as_json=said["as_json"], data_dir=said["data_dir"])
 
 
-def finish(
+def end(
     memory_id: str, state: Literal["invalid", "expired"], reason: str | None, *, as_json: bool, data_dir: str | None
 ) -> None:
     """Ends a claim and tells what became of it."""
     from ullage.core.evidence.memory import end_memory
 
-    with open_desk(data_dir) as desk:
-        found = complete_item(memory_id, "memory", desk.kept)
-        item = desk.write(end_memory(desk.kept, found, state, desk.stamp("memory"), reason=reason))
-    tell("Invalidated" if state == "invalid" else "Expired", item, written=True, as_json=as_json)
+    done = "Invalidated" if state == "invalid" else "Expired"
+
+    def change(kept: Kept, found: str, stamp: Stamp) -> Change:
+        return end_memory(kept, found, state, stamp, reason=reason)
+
+    finish("memory", memory_id, change, done, as_json=as_json, data_dir=data_dir)

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from .keeping import (
+    Filter,
     Target,
     all_option,
     class_option,
-    complete_item,
-    describe,
-    find_old,
-    find_owner,
-    list_items,
-    open_desk,
-    plain,
+    finish,
+    keep,
     project_option,
-    read_kept,
     read_text,
     reason_option,
-    select,
     session_option,
+    show_list,
+    show_one,
     source_option,
     supersedes_option,
-    tell,
 )
-from .output import print_json
-from .records import data_dir_option, json_option, print_lines
+from .records import data_dir_option, json_option
 
 if TYPE_CHECKING:
+    from ullage.core.evidence.changes import Change
     from ullage.core.evidence.mutations import Scope
+
+    from .keeping import Desk, Replacing
 
 
 @click.group()
@@ -73,21 +71,19 @@ def add_command(
     from ullage.core.evidence.pins import NewPin, add_pin
     from ullage.settings.keeping import make_pin_limits
 
-    target = Target("session", scope, session, project)
-    with open_desk(data_dir) as desk:
-        old = find_old(supersedes, "pin", desk.kept)
+    def make(desk: Desk, place: Replacing) -> Change:
         new = NewPin(
             text=read_text(text),
-            owner=find_owner(target, desk.store, old),
-            classification=classification or (old.classification if old is not None else "normal"),
+            owner=place.owner,
+            classification=place.classification(classification),
             source_ids=sources,
             source_file=source_file,
-            supersedes=old.id if old is not None else None,
+            supersedes=place.supersedes,
         )
-        limits = make_pin_limits(desk.settings)
-        change = add_pin(desk.kept, new, desk.stamp("pin"), limits=limits, count=desk.count)
-        pin = desk.write(change)
-    tell("Pinned", pin, written=change.mutation is not None, as_json=as_json)
+        return add_pin(desk.kept, new, desk.stamp("pin"), limits=make_pin_limits(desk.settings), count=desk.count)
+
+    target = Target("session", scope, session, project)
+    keep("pin", target, supersedes, make, "Pinned", as_json=as_json, data_dir=data_dir)
 
 
 @command.command("list")
@@ -96,16 +92,9 @@ def add_command(
 @project_option
 @json_option
 @data_dir_option
-def list_command(
-    everything: bool, session: str | None, project: str | None, as_json: bool, data_dir: str | None
-) -> None:
+def list_command(**asked: Unpack[Filter]) -> None:
     """List pins, the oldest first."""
-    kept, count = read_kept(data_dir)
-    pins = select(kept, "pin", everything=everything, session=session, project=project)
-    if as_json:
-        print_json({"pins": [plain(pin) for pin in pins]})
-    else:
-        print_lines(list_items(pins, count) if pins else ["Nothing is pinned. `ullage pin add TEXT` does."])
+    show_list("pin", "Nothing is pinned. `ullage pin add TEXT` does.", **asked)
 
 
 @command.command("show")
@@ -114,12 +103,7 @@ def list_command(
 @data_dir_option
 def show_command(pin_id: str, as_json: bool, data_dir: str | None) -> None:
     """Show one pin whole; the beginning of its id is enough."""
-    kept, count = read_kept(data_dir)
-    pin = kept.items[complete_item(pin_id, "pin", kept)]
-    if as_json:
-        print_json({"pin": plain(pin)})
-    else:
-        print_lines(describe(pin, count))
+    show_one("pin", pin_id, as_json=as_json, data_dir=data_dir)
 
 
 @command.command("remove")
@@ -131,7 +115,5 @@ def remove_command(pin_id: str, reason: str | None, as_json: bool, data_dir: str
     """Take a pin back. The log remembers that it was there."""
     from ullage.core.evidence.pins import remove_pin
 
-    with open_desk(data_dir) as desk:
-        found = complete_item(pin_id, "pin", desk.kept)
-        pin = desk.write(remove_pin(desk.kept, found, desk.stamp("pin"), reason=reason))
-    tell("Removed", pin, written=True, as_json=as_json)
+    end = partial(remove_pin, reason=reason)
+    finish("pin", pin_id, end, "Removed", as_json=as_json, data_dir=data_dir)

@@ -42,6 +42,23 @@ class Owner(Struct, frozen=True, kw_only=True):
     project: str | None = None
 
 
+class NewItem(Struct, frozen=True, kw_only=True):
+    """What is said of any text that is to be kept. `source_ids` say where it is from; `supersedes` is what it replaces."""
+
+    owner: Owner
+    classification: str = "normal"
+    source_ids: tuple[str, ...] = ()
+    supersedes: str | None = None
+
+
+class Checked(NamedTuple):
+    """A text as it is kept; the item that it replaces; one of its owner that says the same already."""
+
+    text: str
+    superseded: Item | None
+    duplicate: Item | None
+
+
 class Change(NamedTuple):
     """A pin or memory as it is after a change, and the entry to write; `None` if nothing changes."""
 
@@ -73,6 +90,19 @@ def clean_text(text: str, noun: str, most_chars: int) -> str:
             code="too_long",
         )
     return clean
+
+
+def check_new(kept: Kept, kind: Kind, new: NewItem, text: str, *, noun: str, most_chars: int) -> Checked:
+    """What holds of every text that is to be kept.
+
+    Raises `CallError` for what cannot be kept at all; `InputError` if what it supersedes is none or no longer active.
+    """
+    clean = clean_text(text, noun, most_chars)
+    check_owner(new.owner)
+    check_class(new.classification)
+    superseded = need_active(kept, new.supersedes, kind) if new.supersedes is not None else None
+    duplicate = find_duplicate(kept, kind, new.owner, clean)
+    return Checked(clean, superseded, duplicate if duplicate is not superseded else None)
 
 
 def check_owner(owner: Owner) -> None:
@@ -120,14 +150,16 @@ def is_of(item: Item, owner: Owner) -> bool:
     return item.place == msgspec.structs.replace(item, **msgspec.structs.asdict(owner)).place
 
 
-def add(kind: Kind, owner: Owner, stamp: Stamp, payload: dict[str, Any]) -> Change:
-    """The entry that adds an item, or supersedes `payload["supersedes"]`. Members without a value are left out."""
-    said = {name: value for name, value in payload.items() if value is not None and value != ()}
+def add(kind: Kind, new: NewItem, stamp: Stamp, **payload: str | None) -> Change:
+    """The entry that adds an item, or supersedes another one. `payload` is what its kind alone says; members without a value are
+    left out."""
+    common = {"classification": new.classification, "source_ids": new.source_ids, "supersedes": new.supersedes}
+    said = {name: value for name, value in {**payload, **common}.items() if value is not None and value != ()}
     mutation = Mutation(
         id=stamp.mutation,
         created_ms=stamp.now_ms,
         kind=kind,
-        **msgspec.structs.asdict(owner),
+        **msgspec.structs.asdict(new.owner),
         op="supersede" if "supersedes" in said else "add",
         item=stamp.item,
         payload=said,
@@ -148,3 +180,19 @@ def end(item: Item, state: State, reason: str | None, stamp: Stamp) -> Change:
         payload={"status": state, **({"reason": said} if said else {})},
     )
     return Change(msgspec.structs.replace(item, state=state, reason=said), mutation)
+
+
+def report_kept(item: Item, tokens: int, reason: str, **more: Any) -> dict[str, Any]:
+    """An item as a manifest tells of it (planner specification, section 25.1): never its text. `more` is what its kind has."""
+    return {
+        "id": item.id,
+        "scope": item.scope,
+        "session": item.session,
+        "mutation": item.mutation,
+        "source_ids": list(item.source_ids),
+        "supersedes": item.supersedes,
+        "classification": item.classification,
+        "tokens": tokens,
+        "reason": reason,
+        **more,
+    }

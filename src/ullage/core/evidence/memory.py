@@ -8,19 +8,7 @@ from msgspec import Struct
 
 from ullage.core.errors import CallError, InputError
 
-from .changes import (
-    Change,
-    Owner,
-    Stamp,
-    active_of,
-    add,
-    check_class,
-    check_owner,
-    clean_text,
-    end,
-    find_duplicate,
-    need_active,
-)
+from .changes import Change, NewItem, Stamp, active_of, add, check_new, end, need_active, report_kept
 from .keys import base_subject, derive_key, find_polarity, normalise_key
 
 if TYPE_CHECKING:
@@ -38,15 +26,11 @@ class MemoryLimits(Struct, frozen=True, kw_only=True):
     tokens: int = 8_000
 
 
-class NewMemory(Struct, frozen=True, kw_only=True):
+class NewMemory(NewItem, frozen=True, kw_only=True):
     """A claim that is to be remembered. Without a `key` it gets one from what it says or supersedes, if that can be told."""
 
     claim: str
-    owner: Owner
     key: str | None = None
-    classification: str = "normal"
-    source_ids: tuple[str, ...] = ()
-    supersedes: str | None = None
 
 
 def add_memory(kept: Kept, new: NewMemory, stamp: Stamp, *, limits: MemoryLimits) -> Change:
@@ -55,34 +39,19 @@ def add_memory(kept: Kept, new: NewMemory, stamp: Stamp, *, limits: MemoryLimits
     Raises `CallError` for what cannot be remembered at all; `InputError` for a claim that contradicts an active one of its owner,
     and for a superseded one that is none or no longer active.
     """
-    claim = clean_text(new.claim, "claim", limits.chars)
-    check_owner(new.owner)
-    check_class(new.classification)
     if new.owner.scope == "branch":
         raise CallError(
             "A claim is for a session or a project, not for a branch.",
             hint="Say --scope session, or pin the text: `ullage pin add --scope branch`.",
             code="bad_scope",
         )
-    superseded = need_active(kept, new.supersedes, "memory") if new.supersedes is not None else None
-    key = _find_key(new.key, claim, superseded)
-    duplicate = find_duplicate(kept, "memory", new.owner, claim)
-    if duplicate is not None and duplicate is not superseded:
-        return Change(duplicate, None)
-    others = [item for item in active_of(kept, "memory", new.owner) if item is not superseded]
-    _check_conflict(others, claim, key)
-    return add(
-        "memory",
-        new.owner,
-        stamp,
-        {
-            "text": claim,
-            "key": key,
-            "classification": new.classification,
-            "source_ids": new.source_ids,
-            "supersedes": new.supersedes,
-        },
-    )
+    checked = check_new(kept, "memory", new, new.claim, noun="claim", most_chars=limits.chars)
+    key = _find_key(new.key, checked.text, checked.superseded)
+    if checked.duplicate is not None:
+        return Change(checked.duplicate, None)
+    others = [item for item in active_of(kept, "memory", new.owner) if item is not checked.superseded]
+    _check_conflict(others, checked.text, key)
+    return add("memory", new, stamp, text=checked.text, key=key)
 
 
 def end_memory(
@@ -107,21 +76,8 @@ def find_conflict(others: Iterable[Item], claim: str, key: str | None) -> Item |
 
 
 def report_memory(ranked: Ranked, tokens: int) -> dict[str, Any]:
-    """A memory as a manifest tells of it (planner specification, section 25.1): never its claim."""
-    item = ranked.item
-    return {
-        "id": item.id,
-        "scope": item.scope,
-        "key": item.key,
-        "session": item.session,
-        "mutation": item.mutation,
-        "source_ids": list(item.source_ids),
-        "supersedes": item.supersedes,
-        "classification": item.classification,
-        "tokens": tokens,
-        "score": ranked.score,
-        "reason": ranked.reason,
-    }
+    """A memory as a manifest tells of it."""
+    return report_kept(ranked.item, tokens, ranked.reason, key=ranked.item.key, score=ranked.score)
 
 
 def _find_key(given: str | None, claim: str, superseded: Item | None) -> str | None:

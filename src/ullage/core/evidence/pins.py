@@ -8,19 +8,7 @@ from msgspec import Struct
 
 from ullage.core.errors import InputError
 
-from .changes import (
-    Change,
-    Owner,
-    Stamp,
-    active_of,
-    add,
-    check_class,
-    check_owner,
-    clean_text,
-    end,
-    find_duplicate,
-    need_active,
-)
+from .changes import Change, NewItem, Stamp, active_of, add, check_new, end, need_active, report_kept
 from .evidence_text import pin_text
 
 if TYPE_CHECKING:
@@ -36,15 +24,11 @@ class PinLimits(Struct, frozen=True, kw_only=True):
     tokens: int = 16_000
 
 
-class NewPin(Struct, frozen=True, kw_only=True):
-    """A text that is to be pinned. `source_ids` and `source_file` say where it is from; neither is read."""
+class NewPin(NewItem, frozen=True, kw_only=True):
+    """A text that is to be pinned. `source_file` is where it is from, too; it is not read."""
 
     text: str
-    owner: Owner
-    classification: str = "normal"
-    source_ids: tuple[str, ...] = ()
     source_file: str | None = None
-    supersedes: str | None = None
 
 
 def add_pin(kept: Kept, new: NewPin, stamp: Stamp, *, limits: PinLimits, count: Count) -> Change:
@@ -53,26 +37,11 @@ def add_pin(kept: Kept, new: NewPin, stamp: Stamp, *, limits: PinLimits, count: 
     Raises `CallError` for what cannot be pinned at all; `InputError` where the pins of its owner would exceed the limit, and for
     a superseded pin that is none or no longer active (planner specification, section 14.2).
     """
-    text = clean_text(new.text, "pin", limits.chars)
-    check_owner(new.owner)
-    check_class(new.classification)
-    superseded = need_active(kept, new.supersedes, "pin") if new.supersedes is not None else None
-    duplicate = find_duplicate(kept, "pin", new.owner, text)
-    if duplicate is not None and duplicate is not superseded:
-        return Change(duplicate, None)
-    change = add(
-        "pin",
-        new.owner,
-        stamp,
-        {
-            "text": text,
-            "classification": new.classification,
-            "source_ids": new.source_ids,
-            "source_file": new.source_file,
-            "supersedes": new.supersedes,
-        },
-    )
-    others = [pin for pin in active_of(kept, "pin", new.owner) if pin is not superseded]
+    checked = check_new(kept, "pin", new, new.text, noun="pin", most_chars=limits.chars)
+    if checked.duplicate is not None:
+        return Change(checked.duplicate, None)
+    change = add("pin", new, stamp, text=checked.text, source_file=new.source_file)
+    others = [pin for pin in active_of(kept, "pin", new.owner) if pin is not checked.superseded]
     _check_room([*others, change.item], limits, count)
     return change
 
@@ -83,20 +52,8 @@ def remove_pin(kept: Kept, pin_id: str, stamp: Stamp, *, reason: str | None = No
 
 
 def report_pin(pin: Item, tokens: int, reason: str) -> dict[str, Any]:
-    """A pin as a manifest tells of it (planner specification, section 25.1): never its text."""
-    return {
-        "id": pin.id,
-        "scope": pin.scope,
-        "session": pin.session,
-        "branch": pin.branch,
-        "mutation": pin.mutation,
-        "source_ids": list(pin.source_ids),
-        "source_file": pin.source_file,
-        "supersedes": pin.supersedes,
-        "classification": pin.classification,
-        "tokens": tokens,
-        "reason": reason,
-    }
+    """A pin as a manifest tells of it."""
+    return report_kept(pin, tokens, reason, branch=pin.branch, source_file=pin.source_file)
 
 
 def _check_room(pins: list[Item], limits: PinLimits, count: Count) -> None:
