@@ -220,3 +220,33 @@ async def test_parallel_requests_of_one_session_are_all_answered(
             *(ask(gateway, client, make_request("openai-chat", model="auto", turns=(f"{EASY} {n}",))) for n in range(8))
         )
     assert {one.status for one in came} == {200}
+
+
+async def test_a_summary_that_a_provider_makes_is_made_by_the_target_of_the_session(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    request = make_request("openai-responses", model="auto", turns=(HARD,))
+    async with run_routed(fake, tmp_path) as gateway:
+        first = await ask(gateway, client, request)
+        path = gateway.url + "/v1/responses/compact"
+        async with client.post(
+            path, data=request.body, headers={**request.headers, "x-ullage-session": "s"}
+        ) as response:
+            await response.read()
+            assert response.headers["x-ullage-target"] == first.route["target"]
+    assert fake.requests[1].target == "/v1/responses/compact"
+    assert json.loads(fake.requests[1].body)["model"] == first.route["target"].partition("/")[2]
+
+
+async def test_a_target_that_cannot_be_reached_is_left_alone(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    request = make_request("anthropic", model="auto", turns=(HARD,))
+    async with run_routed(fake, tmp_path) as gateway:
+        await fake.stop()
+        failed = await ask(gateway, client, request)
+        await fake.start()
+        again = await ask(gateway, client, request)
+    assert (failed.status, again.status) == (502, 200)
+    assert "after upstream_refused" in again.route["notes"][0]
+    assert again.route["target"] != failed.route["target"]

@@ -26,7 +26,7 @@ from .managing import Managing
 from .observation import Observation
 from .reading import tell_fault
 from .route_sending import write_request
-from .route_telling import report_decision, report_stop, tell_route
+from .route_telling import report_stop, tell_route
 from .routing import Asked, RouteStopped, Routing, has_key, is_helper
 from .trimming import Trimmer
 
@@ -166,6 +166,8 @@ class Departing:
     def note_sent(self, observation: Observation, exchange: Exchange) -> None:
         """What was sent is what its usage will be held against: it is counted, and expected of, in place of the client's own."""
         try:
+            if not exchange.endpoint.recorded:
+                return
             if observation.managed is not None:
                 self._note_sent(observation, exchange, observation.managed)
             elif observation.later is not None:
@@ -176,7 +178,8 @@ class Departing:
 
     def _depart(self, observation: Observation, exchange: Exchange, body: bytes) -> Steps[Departure]:
         reader = self._reader
-        conversation = reader.parse(exchange, body) if exchange.endpoint.recorded else None
+        readable = exchange.endpoint.recorded or exchange.routable
+        conversation = reader.parse(exchange, body) if readable else None
         reader.identify(observation, exchange, conversation)
         if conversation is None:
             return self._depart_unread(observation, exchange, body, self._destination(exchange))
@@ -234,7 +237,7 @@ class Departing:
         asked = Asked(
             session=observation.session,
             helper=helper,
-            counting=exchange.endpoint.purpose == "count_tokens",
+            counting=exchange.endpoint.purpose != "generate",
             rewritten=observation.kinship is not None and observation.kinship.relation == "rewrite",
             alias=self._routing.names.alias_of(conversation.model),
             conversation=conversation,
@@ -264,7 +267,6 @@ class Departing:
         exchange.root, exchange.provider = decision.destination.root, decision.destination.provider
         observation.decision = decision
         observation.told = tell_route(decision, told)
-        observation.route = report_decision(decision, told)
         observation.later = sent
         reader.describe(observation, sent)
         return sent

@@ -96,7 +96,7 @@ class Engine:
             planned=self.plans(endpoint, headers),
             # With privacy on, nothing leaves that was not looked at.
             cleared=self._settings.privacy.enabled and bool(body),
-            routed=self.virtual_models.may_name(endpoint, headers, body),
+            routable=self.virtual_models.may_name(endpoint, headers, body),
         )
         if endpoint.recorded and not exchange.managed:
             self._observer.read_request(exchange)

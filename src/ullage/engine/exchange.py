@@ -41,6 +41,7 @@ class Exchange:
         "provider",
         "request_bytes",
         "root",
+        "routable",
         "started",
         "status",
         "warnings",
@@ -60,7 +61,7 @@ class Exchange:
         hand_over: Callable[[Exchange, bytes], None],
         planned: bool = False,
         cleared: bool = False,
-        routed: bool = False,
+        routable: bool = False,
     ) -> None:
         self.id = id
         self.endpoint = endpoint
@@ -80,7 +81,8 @@ class Exchange:
         # it may name a model that stands for the router.
         self.planned = planned
         self.looked_at = planned or cleared
-        self.managed = planned or cleared or routed
+        self.routable = routable
+        self.managed = planned or cleared or routable
         self.outcome = "error"
         self.warnings: list[str] = []
         self.started = clock()

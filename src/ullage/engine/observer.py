@@ -170,17 +170,22 @@ class Observer:
         body, exchange.body = exchange.body, None
         assert body is not None, "a managed request keeps its body until it is sent"
         if not future.set_running_or_notify_cancel():
-            self._open[exchange.id] = self._reader.begin(exchange, body)  # the client has left
+            self._keep_open(exchange, self._reader.begin(exchange, body))  # the client has left
         else:
             try:
                 observation, departure = self._departing.depart(exchange, body)
             except BaseException as error:
                 future.set_exception(error)
                 raise
-            self._open[exchange.id] = observation
+            self._keep_open(exchange, observation)
             future.set_result(departure)
             if not isinstance(departure, Question):
                 self._departing.note_sent(observation, exchange)  # while the request is on its way
+
+    def _keep_open(self, exchange: Exchange, observation: Observation) -> None:
+        """Until the exchange is over: nobody tells of the end of one that is not recorded."""
+        if exchange.endpoint.recorded:
+            self._open[exchange.id] = observation
 
     def _resume(self, exchange: Exchange, reply: Reply, future: Future[Departure]) -> None:
         observation = self._open.get(exchange.id)

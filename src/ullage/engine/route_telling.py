@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, to_builtins
@@ -9,7 +10,13 @@ from msgspec import Struct, to_builtins
 from ullage.core.routing.report import report_route
 
 if TYPE_CHECKING:
+    from ullage.core.routing.route import Route
+
     from .routing import Decision, RouteStopped
+
+RANKED_IN_FULL = 24
+"""Candidates of a record with all of their terms and prices, some 700 bytes each: an aggregator offers hundreds."""
+EXCLUDED_IN_FULL = 48
 
 
 class RouteTold(Struct, frozen=True, kw_only=True):
@@ -49,27 +56,39 @@ def tell_route(decision: Decision, thinking: str) -> RouteTold:
 
 def report_stop(stopped: RouteStopped) -> dict[str, Any]:
     """The `route` of a call that nobody may take."""
-    report: dict[str, Any] = to_builtins(report_route(stopped.route))
-    return report
+    return _bounded(stopped.route)
 
 
-def report_decision(decision: Decision, thinking: str) -> dict[str, Any]:
-    """The `route` of a call's record."""
-    told: dict[str, Any] = {
+def report_decision(decision: Decision, told: RouteTold | None) -> dict[str, Any]:
+    """The `route` of a call's record. Of many candidates the first are told in full, the others by their scores."""
+    common: dict[str, Any] = {
         "task_id": decision.task_id,
         "target": decision.target,
         "reason": decision.reason,
         "kept": decision.kept,
         "policy": decision.policy,
         "thinking": decision.thinking,
-        "thinking_told": thinking or None,
+        "thinking_told": (told.thinking if told is not None else "") or None,
         "context_tokens": decision.context_tokens,
         "notes": list(decision.notes),
     }
     planned = decision.planned
     if planned is None:
         profile = decision.profile
-        return {**told, "task": {"kinds": list(profile.kinds), "complexity": round(profile.complexity, 6)}}
-    report: dict[str, Any] = to_builtins(report_route(planned.route))
+        return {**common, "task": {"kinds": list(profile.kinds), "complexity": round(profile.complexity, 6)}}
+    report = _bounded(planned.route)
     shadow = {"shadow": planned.shadow} if planned.shadow is not None else {}
-    return {**report, **told, **shadow, "propensities": dict(planned.propensities)}
+    return {**report, **common, **shadow, "propensities": dict(planned.propensities)}
+
+
+def _bounded(route: Route) -> dict[str, Any]:
+    report: dict[str, Any] = to_builtins(report_route(route))
+    others = report["ranked"][RANKED_IN_FULL:]
+    if others:
+        report["ranked"] = report["ranked"][:RANKED_IN_FULL]
+        report["ranked_others"] = {one["target"]: one["score"] for one in others}
+    excluded = report["excluded"][EXCLUDED_IN_FULL:]
+    if excluded:
+        report["excluded"] = report["excluded"][:EXCLUDED_IN_FULL]
+        report["excluded_others"] = dict(Counter(one["code"] for one in excluded))
+    return report

@@ -33,6 +33,7 @@ from .route_habits import RouteHabits
 from .route_planning import Overrides, Planned, RoutePlanning, read_overrides
 from .route_pools import PoolAttempts
 from .route_state import SessionRoute, SessionRoutes, TaskState
+from .route_telling import report_decision
 from .targets import Destination
 from .virtual import VirtualModels
 
@@ -60,8 +61,8 @@ _CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 
 class Asked(Struct, frozen=True, kw_only=True):
     """A request for a virtual model, as routing sees it. `tokens` estimates its prompt in tokens of a target, `warm` the tokens
-    that each target's cache holds of it; both are asked for where they are needed. `counting`: only its tokens are asked for.
-    `graded` is what a small model said of the task."""
+    that each target's cache holds of it; both are asked for where they are needed. `counting`: it asks for no answer, but
+    for a count of its tokens, say. `graded` is what a small model said of the task."""
 
     session: str
     helper: bool
@@ -190,7 +191,10 @@ class Routing:
     def settle(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
         """Notes how a request ended that was decided."""
         decision = observation.decision
-        if decision is None or decision.reason == "helper" or not observation.session:
+        if decision is None:
+            return
+        observation.route = report_decision(decision, observation.told)
+        if decision.reason == "helper" or not observation.session:
             return
         known, now_ms = self.sessions.find(observation.session), exchange.created_ms + round(exchange.last_ms)
         failure = find_failure(exchange, answer, self._quotas, now_ms)
@@ -219,7 +223,7 @@ class Routing:
     def _run_errand(
         self, asked: Asked, turn: Turn, known: SessionRoute, candidates: Sequence[Candidate], overrides: Overrides
     ) -> Decision:
-        """Who takes an errand of the client; tokens are counted by the target that the session is at."""
+        """Who takes an errand of the client; what asks for no answer goes to the target that the session is at."""
         task = known.task
         found = next((one for one in candidates if one.target == known.current), None)
         if asked.counting and task is not None and found is not None:

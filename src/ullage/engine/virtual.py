@@ -19,6 +19,8 @@ AUTO = "ullage/auto"
 
 _NAMES = (*sorted(VIRTUAL_TARGETS), "auto")
 _KEY = b'"model"'
+_COMPACT = "/v1/responses/compact"
+"""Codex has a provider make its summaries here."""
 
 
 class VirtualModels:
@@ -46,7 +48,7 @@ class VirtualModels:
 
     def may_name(self, endpoint: Endpoint, headers: Mapping[str, str], body: bytes) -> bool:
         """Whether the request may name one of them: surely not where it is false. A compressed body may."""
-        if not endpoint.recorded or not self._names:
+        if not self._names or not (endpoint.recorded or endpoint.path == _COMPACT):
             return False
         if endpoint.model is not None:
             return endpoint.model in self._names
