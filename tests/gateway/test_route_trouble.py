@@ -12,11 +12,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.gateway.routes import LIGHT, STRONG, Came, ask, routed, run_routed
+from tests.gateway.routes import FRONTIER, LIGHT, STRONG, Came, ask, routed, run_routed
+from ullage.core.routing.thinking import LEVELS
 from ullage.core.wire import DIALECTS, Dialect
 from ullage.daemon import Daemon
 from ullage.stores import CallRecord
-from ullage.testing import FakeProvider, Fault, Reply, Rule, make_request
+from ullage.testing import Exchange, FakeProvider, Fault, Reply, Rule, make_request
 from ullage.testing.gateway import run_gateway
 
 ONE, TWO = "one/claude-haiku-4-5", "two/claude-sonnet-4-5"
@@ -110,6 +111,73 @@ async def test_the_fail_safe_route_avoids_a_provider_that_asked_to_wait(
     assert came.headers["x-ullage-target"] == TWO
     assert "fail-safe" in came.route["reasons"]
     assert [one["code"] for one in came.route["excluded"]] == ["quota-blocked"]
+
+
+MISTAKE = Exchange(
+    tool="edit",
+    arguments={"path": "a.py", "oldText": "x"},
+    result="Could not find the exact text in a.py. The old text must match exactly including all whitespace and newlines.",
+)
+
+
+async def _blunder(
+    gateway: Daemon, client: aiohttp.ClientSession, dialect: Dialect = "anthropic", times: int = 4
+) -> list[Came]:
+    """What comes of the requests of a tool loop in which every call is a mistake."""
+    loops = [["Rename x to count in this line.", *[MISTAKE] * number] for number in range(times)]
+    return [await ask(gateway, client, make_request(dialect, model="auto", turns=turns)) for turns in loops]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_mistakes_are_read_from_the_results_of_every_dialect(
+    dialect: Dialect, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with run_routed(fake, tmp_path, routing={"policy": "cost"}) as gateway:
+        came = await _blunder(gateway, client, dialect)
+    assert [one.route["target"] == LIGHT for one in came] == [True, True, False, False]
+    assert any(note.startswith("escalated: 2 mistakes of edit") for note in came[2].route["notes"])
+    assert "escalated" in came[2].headers["x-ullage-route"]
+
+
+async def test_escalation_can_be_switched_off(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with run_routed(fake, tmp_path, routing={"policy": "cost", "escalation": False}) as gateway:
+        came = await _blunder(gateway, client)
+    assert {one.route["target"] for one in came} == {LIGHT}
+
+
+async def test_without_a_stronger_target_the_same_one_thinks_more_once(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with run_routed(fake, tmp_path, routing={"models": [FRONTIER]}) as gateway:
+        came = await _blunder(gateway, client, times=6)
+    levels = [LEVELS.index(one.route["thinking"]) for one in came]
+    assert [level - levels[0] for level in levels] == [0, 0, 1, 1, 1, 1]
+    assert {one.route["target"] for one in came} == {FRONTIER}
+
+
+async def test_a_level_that_the_user_has_settled_is_not_raised(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with run_routed(fake, tmp_path, routing={"models": [FRONTIER], "thinking": "low"}) as gateway:
+        came = await _blunder(gateway, client)
+    assert {one.route["thinking"] for one in came} == {"low"}
+    assert [one.route["kept"] for one in came] == [False, True, True, True]
+
+
+async def test_where_nothing_is_stronger_a_task_stays_where_it_is(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """Nobody else takes over in the middle of a task, even where another would be chosen now."""
+    routing = {
+        "models": [FRONTIER, LIGHT],
+        "rules": [{"name": "top", "then": {"only": [FRONTIER]}, "when": {"min_complexity": 0}}],
+    }
+    overrides = {FRONTIER: {"reasoning": False}}
+    async with run_routed(fake, tmp_path, routing=routing, overrides=overrides) as gateway:
+        came = await _blunder(gateway, client)
+    assert [(one.route["target"], one.route["kept"]) for one in came[1:]] == [(FRONTIER, True)] * 3
 
 
 VAGUE = "Please have a look at the thing we talked about"
