@@ -46,7 +46,11 @@ def test_a_well_known_provider_counts_once_it_has_a_key(files: Files) -> None:
 
 def test_a_provider_of_this_machine_counts_where_it_is_named_and_needs_no_key(files: Files) -> None:
     (found,) = find_providers(files.load("[providers.ollama]\nmodels = ['qwen3:8b']").settings, {})
-    assert (found.root, found.dialects, found.models) == ("http://127.0.0.1:11434", ("openai-chat",), ("qwen3:8b",))
+    assert (found.root, found.dialects, found.models) == (
+        "http://127.0.0.1:11434",
+        ("openai-chat", "openai-responses", "anthropic"),
+        ("qwen3:8b",),
+    )
     assert (found.credential, found.problem, found.loopback) == (None, "", True)
 
 

@@ -14,18 +14,20 @@ class KnownProvider(Struct, frozen=True, kw_only=True):
     dialects: tuple[Dialect, ...]
 
 
+_OPENAI: tuple[Dialect, ...] = ("openai-chat", "openai-responses")
+
 WELL_KNOWN: dict[str, KnownProvider] = {
-    "openai": KnownProvider(root="https://api.openai.com", dialects=("openai-chat", "openai-responses")),
+    "openai": KnownProvider(root="https://api.openai.com", dialects=_OPENAI),
     "anthropic": KnownProvider(root="https://api.anthropic.com", dialects=("anthropic",)),
     "google": KnownProvider(root="https://generativelanguage.googleapis.com", dialects=("gemini",)),
     "openrouter": KnownProvider(root="https://openrouter.ai/api", dialects=("openai-chat",)),
     "deepseek": KnownProvider(root="https://api.deepseek.com", dialects=("openai-chat",)),
     "mistral": KnownProvider(root="https://api.mistral.ai", dialects=("openai-chat",)),
-    "groq": KnownProvider(root="https://api.groq.com/openai", dialects=("openai-chat",)),
-    "xai": KnownProvider(root="https://api.x.ai", dialects=("openai-chat", "openai-responses")),
-    "ollama": KnownProvider(root="http://127.0.0.1:11434", dialects=("openai-chat",)),
-    "llama-cpp": KnownProvider(root="http://127.0.0.1:8080", dialects=("openai-chat",)),
-    "vllm": KnownProvider(root="http://127.0.0.1:8000", dialects=("openai-chat",)),
-    "lmstudio": KnownProvider(root="http://127.0.0.1:1234", dialects=("openai-chat",)),
+    "groq": KnownProvider(root="https://api.groq.com/openai", dialects=_OPENAI),
+    "xai": KnownProvider(root="https://api.x.ai", dialects=_OPENAI),
+    "ollama": KnownProvider(root="http://127.0.0.1:11434", dialects=(*_OPENAI, "anthropic")),
+    "llama-cpp": KnownProvider(root="http://127.0.0.1:8080", dialects=("openai-chat", "anthropic")),
+    "vllm": KnownProvider(root="http://127.0.0.1:8000", dialects=(*_OPENAI, "anthropic")),
+    "lmstudio": KnownProvider(root="http://127.0.0.1:1234", dialects=(*_OPENAI, "anthropic")),
 }
-"""Those of this machine count where the settings name them."""
+"""Those of this machine count where the settings name them; what they speak is what their versions of 2026 do."""
