@@ -70,6 +70,17 @@ def test_the_file_in_pis_folder_is_found(capsys: pytest.CaptureFixture[str]) -> 
     assert 'policy = "cost"' in call(capsys)[1]
 
 
+def test_the_file_of_a_project_is_named_and_not_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".pi").mkdir()
+    shutil.copy(FILE, tmp_path / ".pi")
+    monkeypatch.chdir(tmp_path)
+    _, printed, said = call(capsys)
+    assert printed == ""
+    assert "auto-model.json is of a project: `ullage config import " in said
+
+
 def test_what_is_there_already_stays_and_twice_is_once(user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = (
         "[routing]\npolicy = 'best'\n[routing.pools.general]\ntargets = { 'a/b' = 1 }\n"

@@ -36,6 +36,7 @@ from ullage.cli.records import now_ms
 from ullage.core.profiles.overrides import ModelOverride
 from ullage.core.terminal import safe
 from ullage.settings import catalog, environment, load_settings
+from ullage.settings.auto_model import NAME as AUTO_MODEL_FILE
 from ullage.settings.auto_model import AutoModelFile, find_auto_model_file, is_auto_model, read_auto_model
 from ullage.settings.ds4 import DATABASE, METHOD, Ds4File, agent_folder, find_ds4_files, is_ds4, read_ds4
 from ullage.settings.ds4_privacy import refuse_privacy
@@ -230,6 +231,11 @@ def hints(found: list[Found], loaded: Loaded) -> list[str]:
     told = [
         f"{project} is of a project; here it is taken over for all of them" for one in found if is_used(one, project)
     ]
+    routed = Path.cwd() / ".pi" / AUTO_MODEL_FILE
+    if routed.exists():
+        told.append(
+            f"{routed} is of a project: `ullage config import {routed}` shows what may go into its .ullage.toml"
+        )
     database = agent_folder(environ, home) / DATABASE
     if is_database(database):
         told.append(f"{database} may hold samples of calibration; `ullage config import {database}` takes them over")
