@@ -10,11 +10,14 @@ from msgspec import Struct, structs, to_builtins
 from ullage.core.accounting import Meter, assemble, read_options
 from ullage.core.caching import is_whole
 from ullage.core.planning import Awareness, Budget, Caps, PlanInput, plan, plan_live
-from ullage.core.planning.assembling import Evidence, RequestFacts, make_input, render_plan, resolve_caps
+from ullage.core.planning.assembling import Evidence, RequestFacts, lay_out, make_input, resolve_caps
+from ullage.core.planning.layout import Layout, render_layout
 from ullage.core.planning.manifest import report_plan
 from ullage.core.privacy import CLASSES, Exclusion
-from ullage.core.wire import Conversation, parse_request
+from ullage.core.wire import Conversation, parse_request, read_message
+from ullage.core.wire.binding import refuses_unbound
 
+from .binding import Bindings
 from .facts import TwoGenerations
 from .keeping import Asker
 from .tails import Tails
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from ullage.core.planning.tail_records import TailChoice, TailMemory
     from ullage.core.privacy import Classification, Destination
     from ullage.core.privacy.guard import PrivacyGuard
+    from ullage.core.wire import Slice
     from ullage.settings.records import PlanningSettings
     from ullage.stores import SessionRecord
 
@@ -59,6 +63,7 @@ class Managed:
         "_plan",
         "_tail",
         "_timings_ms",
+        "_unbound",
         "body",
         "estimate",
         "excluded",
@@ -78,9 +83,11 @@ class Managed:
         timings_ms: Mapping[str, float] | None = None,
         excluded: tuple[Exclusion, ...] = (),
         tail_memories: tuple[TailMemory, ...] = (),
+        unbound: tuple[int, ...] = (),
         unplanned: str = "",
     ) -> None:
         self._conversation = conversation
+        self._unbound = unbound
         self._given = given
         self._plan = plan
         self._tail = tail
@@ -89,7 +96,7 @@ class Managed:
         self.excluded = excluded
         self.tail_memories = tail_memories
         self.status = plan.status if plan is not None else UNCHANGED
-        self.why = _in_a_line(plan) if plan is not None else unplanned
+        self.why = _in_a_line(plan, unbound) if plan is not None else unplanned
         self.estimate = _provider_tokens(plan, given) if plan is not None and given is not None else None
 
     def conversation(self) -> Conversation:
@@ -104,7 +111,9 @@ class Managed:
         if self._plan is None or self._given is None:
             return {"status": UNCHANGED, "error": None, "warnings": [self.why]}
         cache = to_builtins(self._tail) if self._tail is not None else None
-        return report_plan(self._plan, self._given, cache=cache, timings_ms=self._timings_ms)
+        pieces = (self._conversation.messages[index] for index in self._unbound)
+        unbound = sum(_count_thinking(piece, self._conversation) for piece in pieces)
+        return report_plan(self._plan, self._given, cache=cache, timings_ms=self._timings_ms, unbound=unbound)
 
 
 class Managing:
@@ -133,6 +142,7 @@ class Managing:
             summary=settings.max_summary_tokens,
         )
         self._tails = Tails(settings.tail)
+        self._bindings = Bindings(measuring)
         self._beside: TwoGenerations[tuple[str, tuple[int, ...]], int] = TwoGenerations(_SYSTEMS)
 
     def manage(
@@ -168,6 +178,7 @@ class Managing:
             awareness=awareness,
             budget=awareness.budget,
             caps=resolve_caps(self._caps, awareness.adaptive),
+            binds=refuses_unbound(conversation),
             now_ms=now_ms,
         )
         kept = self._keeping.offer(
@@ -181,7 +192,11 @@ class Managing:
         offered, excluded = self._screen(kept, destination)
         given, made, evidence, tail = self._plan(work, offered)
         planned = time.perf_counter()
-        body = _render(conversation, made, evidence)
+        layout = lay_out(conversation, made, evidence)
+        unbound = self._find_unbound(work, given, layout)
+        if unbound and made.status == UNCHANGED:
+            made = structs.replace(made, status="managed")
+        body = _render(conversation, made, layout, unbound)
         self._note(work, offered, made)
         timings_ms = {"plan": _ms(started, planned), "render": _ms(planned, time.perf_counter())}
         return Managed(
@@ -193,6 +208,16 @@ class Managing:
             timings_ms=timings_ms,
             excluded=excluded,
             tail_memories=self._tails.memories(asker.session),
+            unbound=unbound,
+        )
+
+    def _find_unbound(self, work: _Work, given: PlanInput, layout: Layout) -> tuple[int, ...]:
+        """The messages whose thinking the provider would refuse. What an earlier run has put beside the messages of the client is
+        not known: with pins or memory, nothing that it had thought can be trusted."""
+        if not work.binds:
+            return ()
+        return self._bindings.settle(
+            work.asker, work.conversation, work.facts.facts, layout, trusting=not given.supplements
         )
 
     def recall(self, records: Iterable[SessionRecord]) -> None:
@@ -229,6 +254,7 @@ class Managing:
             awareness=work.awareness,
             hashes=work.hashes,
             now_ms=work.now_ms,
+            steady=work.binds,
         )
         excluded: frozenset[Place] = frozenset()
         quoted = False
@@ -358,6 +384,7 @@ class _Work(Struct, frozen=True, kw_only=True):
     awareness: Awareness
     budget: Budget
     caps: Caps
+    binds: bool
     now_ms: int
 
 
@@ -415,11 +442,15 @@ def _find_lost(made: Plan, trims: Offered) -> frozenset[int]:
     return trims.long.intersection(drop.index for drop in made.dropped) if trims.long else frozenset()
 
 
-def _render(conversation: Conversation, made: Plan, evidence: Sequence[Evidence]) -> bytes | None:
+def _render(conversation: Conversation, made: Plan, layout: Layout, unbound: tuple[int, ...]) -> bytes | None:
     """The body that a plan sends; `None` where that is all of the client's own and nothing else."""
-    if not made.dropped and not made.supplements and not made.replaced:
+    if not made.dropped and not made.supplements and not made.replaced and not unbound:
         return None
-    return render_plan(conversation, made, evidence=evidence)
+    return render_layout(conversation, layout, unbound=unbound)
+
+
+def _count_thinking(piece: Slice, conversation: Conversation) -> int:
+    return sum(part.kind == "thinking" for part in read_message(piece, conversation.dialect).parts)
 
 
 def _provider_tokens(made: Plan, given: PlanInput) -> int:
@@ -427,7 +458,7 @@ def _provider_tokens(made: Plan, given: PlanInput) -> int:
     return max(0, round(given.budget.offset + given.budget.ratio * made.tokens))
 
 
-def _in_a_line(made: Plan) -> str:
+def _in_a_line(made: Plan, unbound: tuple[int, ...]) -> str:
     """What the plan did, for a header."""
     told = [
         f"status={made.status}",
@@ -440,6 +471,8 @@ def _in_a_line(made: Plan) -> str:
         told.append(f"replaced={len(made.replaced)}")
     if made.supplements:
         told.append(f"supplements={len(made.supplements)}")
+    if unbound:
+        told.append(f"without_thinking={len(unbound)}")
     if made.error is not None:
         told.append(f"error={made.error}")
     return "; ".join(told)

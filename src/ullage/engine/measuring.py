@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ullage.core.accounting import Measure, Meter, measure_message, measure_system, measure_tool
 from ullage.core.planning import SliceFacts, facts_of
 from ullage.core.wire import canonical_hash, read_message, read_system, read_tool
+from ullage.core.wire.binding import bare_hash, holds_thinking
 
 from .facts import TwoGenerations
 from .prefixes import Prefixes
@@ -51,6 +52,7 @@ class Measuring:
 
     def __init__(self) -> None:
         self._hash_lists: Prefixes[int] = Prefixes()
+        self._bare_lists: Prefixes[int] = Prefixes()
         self._fact_lists: Prefixes[SliceFacts] = Prefixes()
         self._measure_lists: Prefixes[Measure] = Prefixes()
         self._weight_lists: Prefixes[int] = Prefixes()
@@ -60,6 +62,7 @@ class Measuring:
         self._facts: TwoGenerations[int, SliceFacts] = TwoGenerations(_SLICES)
         self._weights: TwoGenerations[tuple[int, str], int] = TwoGenerations(_SLICES)
         self._canonical: TwoGenerations[int, int] = TwoGenerations(_SLICES)
+        self._bare: TwoGenerations[int, int] = TwoGenerations(_SLICES)
         self._measures: TwoGenerations[tuple[int, str], Measure] = TwoGenerations(_SLICES)
 
     def canonical_hashes(self, conversation: Conversation) -> tuple[int, ...]:
@@ -68,6 +71,10 @@ class Measuring:
         return self._hash_lists.map(
             dialect, conversation.messages, self._keys(conversation), lambda piece: self._canonical_hash(piece, dialect)
         )
+
+    def bare_hashes(self, conversation: Conversation) -> tuple[int, ...]:
+        """The canonical hash of each message of a request to Anthropic without its thinking; 0 for thinking alone."""
+        return self._bare_lists.map("bare", conversation.messages, self._keys(conversation), self._bare_hash)
 
     def system_hash(self, conversation: Conversation) -> int:
         """The canonical hash of the first system block outside the messages; 0 without one."""
@@ -145,6 +152,15 @@ class Measuring:
         if known is None:
             known = canonical_hash(piece, dialect)
             self._canonical.keep(piece.hash, known)
+        return known
+
+    def _bare_hash(self, piece: Slice) -> int:
+        if not holds_thinking(piece):
+            return self._canonical_hash(piece, "anthropic")
+        known = self._bare.find(piece.hash)
+        if known is None:
+            known = bare_hash(piece)
+            self._bare.keep(piece.hash, known)
         return known
 
     def _measure(self, piece: Slice, dialect: Dialect, meter: Meter, weigh_by: Meter | None) -> Measure:

@@ -58,9 +58,12 @@ class Tails:
         awareness: Awareness,
         hashes: tuple[int, ...],
         now_ms: int,
+        steady: bool = False,
     ) -> TailChoice | None:
-        """The tail of a request; `None` where it is to be walked anew. `hashes` are the canonical ones of the messages."""
+        """The tail of a request; `None` where it is to be walked anew. `hashes` are the canonical ones of the messages, `steady`
+        is as in `TailContext`."""
         context = make_context(conversation, draw_terms(awareness, self._policy), hashes, now_ms=now_ms)
+        context = replace(context, steady=steady)
         known = self.memories(session)
         own = [memory for memory in known if memory.target == context.target]
         before = find_memory(own, hashes)

@@ -13,6 +13,11 @@ from ullage.core.planning.bound import GONE, Basis, Said, Sent, Settled, settle
 OURS = 7_000_000
 
 
+def nothing(key: int) -> Basis | None:
+    """What is known at the start."""
+    return None
+
+
 class Signed(NamedTuple):
     """An answer as its model sees it again: what stood before it, and the thinking before it."""
 
@@ -129,17 +134,17 @@ def test_what_is_not_known_is_taken_for_the_clients_own_unless_that_cannot_be_tr
 def test_messages_of_the_model_in_a_row_are_one_answer() -> None:
     said = [Said(1, 0, False), Said(2, 20, True), Said(3, 30, True), Said(4, 0, False)]
     whole = [Sent(place, one.mark) for place, one in enumerate(said)]
-    assert settle(said, whole, {}.get, trusting=True).unbound == ()
-    assert settle(said, [whole[0], whole[2], whole[3]], {}.get, trusting=True).unbound == (2,)
-    assert settle(said, whole[1:], {}.get, trusting=True).unbound == (1, 2)
-    assert settle(said[:3], whole[:3], {}.get, trusting=True).key is None
+    assert settle(said, whole, nothing, trusting=True).unbound == ()
+    assert settle(said, [whole[0], whole[2], whole[3]], nothing, trusting=True).unbound == (2,)
+    assert settle(said, whole[1:], nothing, trusting=True).unbound == (1, 2)
+    assert settle(said[:3], whole[:3], nothing, trusting=True).key is None
 
 
 def test_a_message_of_nothing_but_thinking_leaves_with_it() -> None:
     said = [Said(1, 0, False), Said(0, 20, True), Said(3, 0, False)]
-    settled = settle(said, [Sent(1, 0), Sent(2, 3)], {}.get, trusting=True)
+    settled = settle(said, [Sent(1, 0), Sent(2, 3)], nothing, trusting=True)
     assert settled.unbound == (1,)
-    assert settled.basis == settle(said, [Sent(2, 3)], {}.get, trusting=True).basis
+    assert settled.basis == settle(said, [Sent(2, 3)], nothing, trusting=True).basis
 
 
 @settings(deadline=None)

@@ -26,6 +26,7 @@ class Talk:
         self.memory: TailMemory | None = None
         self.now_ms = 0
         self.target = "anthropic/claude"
+        self.steady = False
         self._caps = replace(CAPS, recent_tail=limit)
         self._hard = hard
         self._prices = prices
@@ -47,7 +48,12 @@ class Talk:
 
     def context(self) -> TailContext:
         return TailContext(
-            hashes=tuple(self.names), prices=self._prices, target=self.target, now_ms=self.now_ms, ttl_ms=TTL_MS
+            hashes=tuple(self.names),
+            prices=self._prices,
+            target=self.target,
+            now_ms=self.now_ms,
+            ttl_ms=TTL_MS,
+            steady=self.steady,
         )
 
     def ask(self, *, after_ms: int = 10_000) -> TailChoice:
@@ -184,6 +190,27 @@ def test_holding_ends_when_it_has_cost_twice_what_shortening_costs() -> None:
     held = reasons.index("dear")
     assert held > 10
     assert set(reasons[8:held]) == {"held"}
+
+
+def test_who_would_lose_its_thinking_keeps_the_tail_until_the_next_turn() -> None:
+    talk = Talk(prices=NO_CACHE).say(user(100)).exchanges(4).say(user(100)).exchanges(4).say(user(100))
+    talk.ask()
+    talk.steady = True
+    choices = [talk.exchanges(1).ask(after_ms=TTL_MS + 1) for _ in range(8)]
+    assert {(choice.first, choice.reason) for choice in choices[-6:]} == {(0, "held")}
+    assert talk.say(user(100)).ask().moved
+
+
+def test_who_would_lose_its_thinking_keeps_the_tail_as_far_as_the_hard_limit_allows() -> None:
+    moves: dict[bool, list[TailChoice]] = {False: [], True: []}
+    for steady, moved in moves.items():
+        talk = Talk(hard=20_000, active=14_000).say(user(100))
+        talk.steady = steady
+        choices = [talk.exchanges(1).ask() for _ in range(60)]
+        assert all(choice.tokens <= 19_000 for choice in choices)
+        moved += [choice for choice in choices if choice.moved and choice.first]
+    assert {choice.reason for choice in moves[True]} == {"over-limit"}
+    assert 1 <= len(moves[True]) < len(moves[False])
 
 
 def test_what_was_paid_for_holding_is_forgotten_when_the_tail_moves() -> None:

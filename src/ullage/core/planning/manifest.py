@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
+from .bound import THINKING_UNBOUND
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -32,12 +34,14 @@ def report_plan(
     cache: Mapping[str, Any] | None = None,
     timings_ms: Mapping[str, float] = _NOTHING,
     classes: Mapping[int, str] = _NOTHING,
+    unbound: int = 0,
 ) -> dict[str, Any]:
     """A plan and what it was made from as plain JSON.
 
     `included` and `excluded` are the client's messages with the group that each was chosen in; `supplements` and `left_out` are
     what was offered beside them. `reasons` counts the messages that are left out. `cache` says what the plan means for the
-    provider's prompt cache, `classes` which messages are more than normal to privacy.
+    provider's prompt cache, `classes` which messages are more than normal to privacy. `unbound` blocks of thinking are left out
+    since something before them has changed.
     """
     messages = _Messages(plan, given, classes)
     included, excluded = plan.kept, [drop.index for drop in plan.dropped]
@@ -63,7 +67,8 @@ def report_plan(
         "supplements": list(_supplements(plan, given)),
         "left_out": list(_left_out(plan, given)),
         "reasons": count_reasons(plan),
-        "warnings": list(plan.warnings),
+        "thinking_left_out": unbound,
+        "warnings": [*plan.warnings, THINKING_UNBOUND] if unbound else list(plan.warnings),
         "cache": dict(cache) if cache is not None else None,
         "timings_ms": dict(timings_ms),
     }

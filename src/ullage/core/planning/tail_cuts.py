@@ -25,7 +25,7 @@ class Cuts:
     stays where it is asks for few.
 
     `opener` is the message that opened the current turn. `room` is what a plan has for messages: its target less what is
-    sent anyway, and less what its pins and memory need.
+    sent anyway, and less what its pins and memory need; `most` is what the hard limit would leave.
     """
 
     def __init__(self, given: PlanInput, known: int = 0, opener: int | None = None) -> None:
@@ -35,7 +35,9 @@ class Cuts:
         facts = given.facts
         newer = (index for index in range(len(facts) - 1, known - 1, -1) if facts[index].opens_turn)
         self.opener = next(newer, opener)
-        self.room = max(0, given.budget.active - given.fixed_tokens - _set_aside(given))
+        aside = given.fixed_tokens + _set_aside(given)
+        self.room = max(0, given.budget.active - aside)
+        self.most = max(0, given.budget.hard - aside)
 
     def kept(self, start: int) -> int:
         """Tokens of the messages from `start` on, of system messages before it, and of the words of the user that open the

@@ -18,7 +18,8 @@ TailPolicy = Literal["off", "auto", "epoch-v1"]
 TailReason = Literal[
     "fits", "held", "first-request", "history-replaced", "new-turn", "cold-cache", "dear", "over-limit"
 ]
-"""Why the tail begins where it does. It stays: all of it `fits` its limit; it is `held` beyond it, since that is cheaper.
+"""Why the tail begins where it does. It stays: all of it `fits` its limit; it is `held` beyond it, since that is cheaper
+or saves thinking.
 It is chosen: at the `first-request`, or when what it began with is gone (`history-replaced`). It is shortened: at a
 `new-turn`, with a `cold-cache`, when holding has cost as much as shortening would (`dear`), and where the input limit
 leaves no choice (`over-limit`).
@@ -30,7 +31,8 @@ class TailContext(Struct, frozen=True, kw_only=True):
 
     `hashes` are the canonical ones of the messages. `target` is who answers, as `provider/model`: prompts are cached for
     each alone, and for `ttl_ms` without use. `cache_share` is the part of all prompts that was read from cache, over so
-    many `samples`.
+    many `samples`. `steady`: who answers loses its thinking when the tail moves, so it does not move inside a turn as long
+    as the hard limit allows.
     """
 
     hashes: tuple[int, ...]
@@ -40,6 +42,7 @@ class TailContext(Struct, frozen=True, kw_only=True):
     ttl_ms: int
     cache_share: float | None = None
     samples: int = 0
+    steady: bool = False
 
 
 class TailMemory(Struct, frozen=True, kw_only=True):

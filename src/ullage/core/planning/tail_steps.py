@@ -96,6 +96,8 @@ class _Stepping:
             start = self._forced() if over else self._cuts.begin(self._limit)
             return _Move(start, "first-request" if self._memory is None else "history-replaced")
         size = self._cuts.kept(self._at)
+        if self._context.steady and not self._new_turn and self._limit < size <= self._cuts.most:
+            return _Move(self._at, "held")
         if size > self._cuts.room:
             return _Move(max(self._at, self._forced()), "over-limit")
         if size <= self._limit:

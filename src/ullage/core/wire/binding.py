@@ -29,9 +29,12 @@ def refuses_unbound(conversation: Conversation) -> bool:
     return not isinstance(binding, dict) or binding.get("prefix_mismatch_behavior") != "drop_block"
 
 
+def holds_thinking(piece: Slice) -> bool:
+    """Whether a message of Anthropic's may hold thinking."""
+    return _THINKING in piece.raw
+
+
 def bare_hash(piece: Slice) -> int:
     """The canonical hash of a message of Anthropic's without its thinking; 0 for one that is thinking alone."""
-    if _THINKING not in piece.raw:
-        return canonical_hash(piece, "anthropic")
     raw = without_thinking(piece, "anthropic")
     return canonical_hash(replace(piece, raw=raw), "anthropic") if raw is not None else 0
