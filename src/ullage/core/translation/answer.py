@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ullage.core.wire.jsontext import BOM, decode
 from ullage.core.wire.sse import EVENT_LIMIT_BYTES, SSEDecoder
 
-from .answers.events import AnswerEnd, Event, Failure, collect
+from .answers.events import AnswerEnd, Event, Failure, PartEnd, collect
 from .answers.reading.anthropic import AnthropicReader
 from .answers.reading.gemini import GeminiReader
 from .answers.reading.openai_chat import ChatReader
@@ -85,11 +85,13 @@ class AnswerTranslator:
             self.failure = read_error_body(status, body)
             return write_error(self.failure, self._to)
         self._read_body(body)
-        found = collect([*self._tools.translate(self._reader.take())])
+        events = [*self._tools.translate(self._reader.take())]
+        found = collect(events)
         if isinstance(found, Failure):
             self.failure, self.status = found, found.status
             return write_error(found, self._to)
-        self.complete = True
+        for event in events:
+            self._note(event)
         return self._writer.body(found)
 
     def feed(self, chunk: bytes) -> bytes:
@@ -163,6 +165,10 @@ class AnswerTranslator:
         return b"".join(written)
 
     def _note(self, event: Event) -> None:
+        if isinstance(event, PartEnd) and event.seal is not None and event.seal.data and self._to == "openai-chat":
+            self._losses.add(
+                "reasoning_seal", "answer.reasoning", "The client's protocol has no place for the seal of reasoning."
+            )
         if isinstance(event, Failure):
             self.failure = event
         elif isinstance(event, AnswerEnd):

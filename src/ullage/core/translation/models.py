@@ -8,6 +8,10 @@ _OPENAI = re.compile(r"^(?:gpt-[3-9]|chatgpt|o[1-9]|codex)")
 _OPENAI_REASONING = re.compile(r"^(?:o[1-9]|gpt-[5-9](?!.*chat)|codex)")
 # OpenAI's reasoning models and Anthropic's from Opus 4.7 on refuse temperature, top_p and top_k.
 _FIXED_SAMPLING = re.compile(r"^(?:claude-opus-4[-.][7-9]|claude-[a-z]+-[5-9])")
+# Mistral takes ids of nine letters and digits only.
+_SHORT_IDS = re.compile(r"^(?:mi[ns]tral|mixtral|(?:code|dev|magi|pix|vox)stral|open-mi[sx]tral)")
+# No answers of a schema: DeepSeek, and Anthropic's models before Opus 4.1 and Sonnet 4.5.
+_NO_SCHEMAS = re.compile(r"^(?:deepseek|claude-[123]|claude-(?:opus|sonnet)-4(?:-0|-\d{8}|$))")
 # From Gemini 3 on a call without the signature of its thoughts is refused.
 _SIGNED_CALLS = re.compile(r"^gemini-[3-9]")
 
@@ -30,6 +34,16 @@ def is_openai_reasoning(model: str) -> bool:
 def has_fixed_sampling(model: str) -> bool:
     """Whether it refuses a temperature and its kin."""
     return is_openai_reasoning(model) or _FIXED_SAMPLING.match(base_name(model)) is not None
+
+
+def takes_short_ids(model: str) -> bool:
+    """Whether ids of calls must be nine letters and digits."""
+    return _SHORT_IDS.match(base_name(model)) is not None
+
+
+def takes_schemas(model: str) -> bool:
+    """Whether its answers can be held to a JSON schema."""
+    return _NO_SCHEMAS.match(base_name(model)) is None
 
 
 def wants_signed_calls(model: str) -> bool:

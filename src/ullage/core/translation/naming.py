@@ -17,6 +17,8 @@ ID_LIMIT_CHARS = 40
 _OTHERS = re.compile(r"[^A-Za-z0-9_-]")
 _LEAD = re.compile(r"[A-Za-z_]")
 _HASH_CHARS = 12
+_SHORT_CHARS = 9
+_SHORT = re.compile(r"[A-Za-z0-9]{9}")
 
 
 def clean_names(names: Iterable[str]) -> Mapping[str, str]:
@@ -27,9 +29,29 @@ def clean_names(names: Iterable[str]) -> Mapping[str, str]:
     return {name: name if name in taken else unique(cleaned[name], taken, NAME_LIMIT_CHARS) for name in wanted}
 
 
-def clean_id(text: str) -> str:
-    """The id in letters, digits, `_` and `-`; what is too long ends with a hash of the whole."""
-    return _clean(text, ID_LIMIT_CHARS)
+class Ids:
+    """Ids of calls that no two share, in letters, digits, `_` and `-`. `short` ones are nine letters and digits, for Mistral."""
+
+    def __init__(self, *, short: bool = False) -> None:
+        self._short = short
+        self._taken: set[str] = set()
+        self._count = 0
+
+    def settle(self, wanted: str) -> str:
+        """The id for a call that came with this one; one without any is numbered."""
+        self._count += 1
+        if not self._short:
+            return unique(_clean(wanted, ID_LIMIT_CHARS) or f"call_{self._count}", self._taken, ID_LIMIT_CHARS)
+        found, salt = wanted if _SHORT.fullmatch(wanted) else _nine(wanted), 0
+        while found in self._taken:
+            salt += 1
+            found = _nine(f"{wanted} {salt}")
+        self._taken.add(found)
+        return found
+
+
+def _nine(text: str) -> str:
+    return xxhash.xxh3_64_hexdigest(text.encode())[:_SHORT_CHARS]
 
 
 def unique(text: str, taken: set[str], limit: int) -> str:

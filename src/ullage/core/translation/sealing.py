@@ -10,12 +10,16 @@ import binascii
 import re
 from typing import TYPE_CHECKING
 
-from ullage.core.wire import DIALECTS
+from ullage.core.wire import DIALECTS, read_message, render
+from ullage.core.wire.foreign import without_thinking
+from ullage.core.wire.thinking import write_thinking
 
 from .nouns import Seal
 
 if TYPE_CHECKING:
-    from ullage.core.wire import Dialect
+    from collections.abc import Collection
+
+    from ullage.core.wire import Conversation, Dialect
 
 _LEAD = "ullage:1:"
 # Gemini's signatures are bytes, so in its dialect the wrapped seal is base64; nine bytes make twelve characters without padding.
@@ -46,14 +50,42 @@ def unwrap(text: str, dialect: Dialect, *, item_id: str = "") -> Seal:
     return Seal(owner=next(one for one in DIALECTS if one == owner), family=family, id=inner_id, data=data)
 
 
-def is_wrapped(text: str) -> bool:
-    """Whether a signature was wrapped here, so that no provider can read it as it is."""
-    return text.startswith((_LEAD, _LEAD_BASE64))
-
-
 def opens_for(seal: Seal, target: Dialect, model: str) -> bool:
     """Whether the model of a target can read the seal: its dialect's, and of the same family where one is named."""
     return seal.owner == target and (not seal.family or seal.family == family_of(model))
+
+
+def without_wrapped(conversation: Conversation) -> bytes:
+    """A request without the reasoning that targets of other dialects gave its client, whose own provider would refuse it.
+
+    For requests that go untranslated. The same bytes where there is none.
+    """
+    if not _holds_seal(conversation.body):
+        return conversation.body
+    gone: set[int] = set()
+    replaced: dict[int, bytes] = {}
+    for index, piece in enumerate(conversation.messages):
+        raw = without_thinking(piece, conversation.dialect) if _holds_seal(piece.raw) else piece.raw
+        if raw is None:
+            gone.add(index)
+        elif raw != piece.raw:
+            replaced[index] = raw
+    kept = [index for index in range(len(conversation.messages)) if index not in gone]
+    options = write_thinking(conversation, None, "off").options if _is_loop_of(conversation, replaced) else {}
+    return render(conversation, messages=kept if gone else None, replaced=replaced, options=options)
+
+
+def _is_loop_of(conversation: Conversation, changed: Collection[int]) -> bool:
+    """Whether results are sent for calls that Anthropic now sees without thinking: such a loop must go on without."""
+    if conversation.dialect != "anthropic" or not conversation.messages:
+        return False
+    roles = [read_message(piece, "anthropic").role for piece in conversation.messages[-1:]]
+    last = max(changed, default=None)
+    return roles == ["tool"] and last is not None and last >= len(conversation.messages) - 2
+
+
+def _holds_seal(raw: bytes) -> bool:
+    return _LEAD.encode() in raw or _LEAD_BASE64.encode() in raw
 
 
 def _from_base64(text: str) -> str:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ullage.core.translation.naming import ID_LIMIT_CHARS, clean_id, unique
 from ullage.core.translation.nouns import Call, Message, Result, Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ullage.core.translation.losses import Losses
+    from ullage.core.translation.naming import Ids
     from ullage.core.translation.nouns import Media, Part
 
 NO_RESULT = "There is no result: the call was not finished."
@@ -34,17 +34,14 @@ class _Exchange:
 class _Book:
     """All exchanges of a conversation, found by the client's id, else by the tool's name (Gemini), oldest first."""
 
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._calls = 0
+    def __init__(self, ids: Ids) -> None:
+        self._ids = ids
         self._open: dict[str, deque[_Exchange]] = defaultdict(deque)
         self._answered: dict[str, _Exchange] = {}
 
     def open(self, call: Call) -> _Exchange:
-        """A call, with an id that no other has. Without one it is numbered."""
-        self._calls += 1
-        wanted = clean_id(call.id) or f"call_{self._calls}"
-        exchange = _Exchange(replace(call, id=unique(wanted, self._taken, ID_LIMIT_CHARS)))
+        """A call, with an id that no other has."""
+        exchange = _Exchange(replace(call, id=self._ids.settle(call.id)))
         self._open[f"id {call.id}" if call.id else f"name {call.name}"].append(exchange)
         return exchange
 
@@ -66,13 +63,13 @@ class _Book:
         return known is not None and known.result is not None and known.result.parts == result.parts
 
 
-def settle_exchanges(messages: Sequence[Message], losses: Losses) -> list[Message]:
+def settle_exchanges(messages: Sequence[Message], ids: Ids, losses: Losses) -> list[Message]:
     """The messages with each call's result in the message behind it, in the order of the calls.
 
     A result without a call becomes text of the user, the same result once more is left out, and a call without a result gets one
     that says so.
     """
-    book = _Book()
+    book = _Book(ids)
     settled: list[tuple[Message, list[_Exchange]]] = []
     for message in messages:
         opened: list[_Exchange] = []

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ullage.core.translation.losses import refuse
-from ullage.core.translation.naming import clean_names
-from ullage.core.translation.nouns import Call, Media, Message, Reasoning, Result, Text, ToolChoice
+from ullage.core.translation.models import takes_schemas, takes_short_ids
+from ullage.core.translation.naming import Ids, clean_names
+from ullage.core.translation.nouns import AnswerFormat, Call, Media, Message, Reasoning, Result, Text, ToolChoice
 from ullage.core.translation.sealing import opens_for
+from ullage.core.wire.jsontext import compact
 
 from .exchanges import settle_exchanges
 
@@ -32,12 +34,12 @@ def settle(request: Request, target: Target, losses: Losses) -> tuple[Request, M
     Raises `TranslationRefused` for pictures and tools that the target is known not to take, and for a choice of tools that
     cannot be kept.
     """
-    request = _choose_tools(request, losses)
+    request = _ask_in_words(_choose_tools(request, losses), target, losses)
     _check_abilities(request, target)
     system, rest = _split_system(request)
     messages = _place_late_system(rest, target, losses)
     messages = _keep_own_reasoning(messages, target, losses)
-    messages = settle_exchanges(_merge(messages), losses)
+    messages = settle_exchanges(_merge(messages), Ids(short=takes_short_ids(target.model)), losses)
     messages = _without_empty(_merge(messages))
     system, messages = _open_and_close(system, messages, losses)
     request = replace(request, system=system, messages=tuple(messages))
@@ -66,6 +68,19 @@ def _choose_tools(request: Request, losses: Losses) -> Request:
     if choice.mode == "required":
         raise refuse("tool_choice", "a tool must be called, but there are none.")
     return replace(request, tool_choice=None, parallel_tools=None)
+
+
+def _ask_in_words(request: Request, target: Target, losses: Losses) -> Request:
+    """JSON is asked for in words where the target has no member for it."""
+    wanted = request.format
+    if wanted is None or (takes_schemas(target.model) if wanted.kind == "schema" else target.dialect != "anthropic"):
+        return request
+    losses.add("format_in_words", "response_format", "The target is asked for JSON in words, and not held to it.")
+    words = "Answer with one JSON object and nothing else."
+    if wanted.schema:
+        words = f"Answer with one JSON value and nothing else. It must fit this JSON schema:\n{compact(wanted.schema)}"
+    left = None if target.dialect == "anthropic" else AnswerFormat(kind="json")
+    return replace(request, system=(*request.system, Text(text=words)), format=left)
 
 
 def _check_abilities(request: Request, target: Target) -> None:

@@ -22,7 +22,7 @@ _MALFORMED = "MALFORMED_FUNCTION_CALL"
 
 
 class GeminiWriter:
-    """A call is one part with whole arguments; the seal of the thinking before it goes with it, as Gemini's own does.
+    """A call is one part with whole arguments. The seal of thinking goes with the part behind it, as Gemini's own does.
 
     A call whose arguments are no object is left out: the length ran out amid it, or the answer says that it is malformed.
     """
@@ -69,8 +69,7 @@ class GeminiWriter:
         if self._part.kind == "call":
             self._texts.append(text)
             return b""
-        part: dict[str, Any] = {"text": text}
-        return self._chunk(self._answer([{**part, "thought": True} if self._part.kind == "reasoning" else part]))
+        return self._chunk(self._answer([self._text(self._part, text)]))
 
     def _close(self, seal: Seal | None) -> bytes:
         if self._part.kind != "call":
@@ -86,11 +85,15 @@ class GeminiWriter:
     def _whole_part(self, part: WholePart) -> dict[str, Any] | None:
         if part.start.kind == "call":
             return self._call(part.start, part.text)
-        self._seal = part.seal or self._seal
         if not part.text:
+            self._seal = part.seal or self._seal
             return None
-        text: dict[str, Any] = {"text": part.text}
-        return {**text, "thought": True} if part.start.kind == "reasoning" else text
+        written = self._text(part.start, part.text)
+        self._seal = part.seal or self._seal
+        return written
+
+    def _text(self, start: PartStart, text: str) -> dict[str, Any]:
+        return {"text": text, "thought": True} if start.kind == "reasoning" else self._signed({"text": text})
 
     def _call(self, start: PartStart, text: str) -> dict[str, Any] | None:
         arguments = {"input": text} if start.custom else find_object(text)
@@ -101,19 +104,16 @@ class GeminiWriter:
         return self._signed(part)
 
     def _with_seal(self, parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """A seal that no call took stands with the last text, which may be empty."""
-        if self._seal is None:
-            return parts
-        if parts and "thought" not in parts[-1] and "functionCall" not in parts[-1]:
-            return [*parts[:-1], self._signed(parts[-1])]
-        return [*parts, self._signed({"text": ""})]
+        """A seal with nothing behind it stands with an empty text."""
+        return parts if self._seal is None else [*parts, self._signed({"text": ""})]
 
     def _signed(self, part: dict[str, Any]) -> dict[str, Any]:
         seal, self._seal = self._seal, None
         return {**part, "thoughtSignature": wrap(seal, "gemini")} if seal is not None else part
 
     def _answer(self, parts: list[dict[str, Any]], end: AnswerEnd | None = None) -> dict[str, Any]:
-        candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
+        # Google's own last chunk has an empty text where it has nothing to say.
+        candidate: dict[str, Any] = {"content": {"parts": parts or [{"text": ""}], "role": "model"}, "index": 0}
         if end is not None:
             ended = _STOPS.get(end.stop, "STOP")
             candidate["finishReason"] = _MALFORMED if self._malformed and ended == "STOP" else ended

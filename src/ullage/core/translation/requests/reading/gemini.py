@@ -103,7 +103,12 @@ def _message(content: dict[str, Any], losses: Losses) -> Message:
     parts: list[Part] = []
     for part in as_list(content.get("parts")):
         block = part if isinstance(part, dict) else {"text": as_text(part)}
-        parts += _parts(block, losses)
+        for found in _parts(block, losses):
+            before = parts[-1] if parts else None
+            if isinstance(found, Reasoning) and isinstance(before, Reasoning) and before.seal is None:
+                parts[-1] = Reasoning(text=before.text + found.text, seal=found.seal)
+            else:
+                parts.append(found)
     return Message(role="assistant" if content.get("role") == "model" else "user", parts=tuple(parts))
 
 

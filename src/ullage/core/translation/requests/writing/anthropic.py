@@ -11,7 +11,6 @@ from ullage.core.translation.nouns import REDACTED, Call, Media, Reasoning, Refu
 from ullage.core.translation.schemas import anthropic_schema
 
 from .common import (
-    JSON_ONLY,
     arguments_object,
     description_of,
     drop_sampling,
@@ -44,9 +43,6 @@ def write(request: Request, target: Target, losses: Losses) -> dict[str, Any]:
     """The body, decoded. Raises `TranslationRefused`."""
     drop_strict(request.tools, losses)
     system = [_text(part) for part in request.system]
-    if request.format is not None and request.format.kind == "json":
-        losses.add("json_mode", "response_format", "The target is asked for JSON in words.")
-        system.append({"type": "text", "text": JSON_ONLY})
     body: dict[str, Any] = {"model": target.model, **_sampling(request, target, losses)}
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
@@ -56,7 +52,7 @@ def write(request: Request, target: Target, losses: Losses) -> dict[str, Any]:
     if system:
         body["system"] = system
     body["messages"] = [_message(message) for message in request.messages]
-    if request.format is not None and request.format.kind == "schema":
+    if request.format is not None:
         schema = anthropic_schema(request.format.schema or {}, losses)
         body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     _say_hints(request, body, losses)

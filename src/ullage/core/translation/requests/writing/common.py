@@ -27,7 +27,6 @@ _CUSTOM: dict[str, Any] = {
 }
 _DEFAULT_IMAGE = "image/png"
 _DEFAULT_DOCUMENT = "application/pdf"
-JSON_ONLY = "Answer with one JSON object and nothing else."
 
 
 def schema_of(tool: Tool) -> dict[str, Any]:

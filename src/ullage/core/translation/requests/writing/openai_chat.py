@@ -103,9 +103,15 @@ def _user(message: Message, losses: Losses) -> list[dict[str, Any]]:
     blocks = [block for result in results for block in _pictures(result)]
     blocks += [_block(part) for part in message.parts if not isinstance(part, Result)]
     if blocks:
-        alone = blocks[0]["text"] if len(blocks) == 1 and blocks[0]["type"] == "text" else None
-        written.append({"role": "user", "content": blocks if alone is None else alone})
+        written.append({"role": "user", "content": _plain(blocks)})
     return written
+
+
+def _plain(blocks: list[dict[str, Any]]) -> Any:
+    """Texts alone as one text: not every host takes blocks."""
+    if any(block["type"] != "text" for block in blocks):
+        return blocks
+    return "\n\n".join(block["text"] for block in blocks)
 
 
 def _result(result: Result) -> dict[str, Any]:
