@@ -25,7 +25,7 @@ from .kinds import CONVERSATION
 from .managing import Managing
 from .observation import Observation
 from .reading import tell_fault
-from .route_sending import write_request
+from .route_sending import RouteSending
 from .route_telling import report_stop, tell_route
 from .routing import Asked, RouteStopped, Routing, has_key, is_helper
 from .trimming import Trimmer
@@ -100,6 +100,7 @@ class Departing:
     ) -> None:
         self._reader = reader
         self._routing = routing
+        self._sending = RouteSending()
         self._accounts = settings.accounting.enabled
         self._guard = _make_guard(settings)
         self._managing = Managing(
@@ -256,7 +257,7 @@ class Departing:
         decision = self._routing.decide(replace(asked, graded=graded))
         author = self._routing.author_of(observation.session)
         model = decision.candidate.model
-        body, told = write_request(
+        body, told = self._sending.write(
             stripped,
             facts,
             model,

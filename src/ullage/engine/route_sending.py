@@ -10,6 +10,8 @@ from ullage.core.wire.foreign import without_thinking
 from ullage.core.wire.output import cap_output
 from ullage.core.wire.thinking import write_thinking
 
+from .facts import TwoGenerations
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -20,23 +22,65 @@ if TYPE_CHECKING:
     from ullage.core.wire import Conversation
     from ullage.core.wire.options import Path
 
+# Two numbers each: some 4 MB when both generations are full.
+_SLICES = 20_000
+
 Told = str
 """The level that the model was asked to think at; empty where it was asked nothing."""
 
 
-def write_request(
+class RouteSending:
+    """Writes requests, and remembers which messages hold no thinking. Used by one thread only."""
+
+    def __init__(self) -> None:
+        self._plain: TwoGenerations[int, bool] = TwoGenerations(_SLICES)
+
+    def write(
+        self,
+        conversation: Conversation,
+        facts: Sequence[SliceFacts],
+        model: ModelRecord,
+        level: Level | None,
+        *,
+        is_foreign: Callable[[int], bool],
+    ) -> tuple[bytes, Told]:
+        """The body for a model, and what it was told of thinking: where no level is given, what the client asks for itself.
+
+        `is_foreign` says of a message of a model, by its number, whether another target wrote it.
+        """
+        kept, replaced = self._without_foreign_thinking(conversation, facts, is_foreign)
+        options, told = _options(conversation, facts, model, level, is_foreign)
+        body = render(conversation, messages=kept, replaced=replaced, model=model.id, options=options)
+        return body, told
+
+    def _without_foreign_thinking(
+        self, conversation: Conversation, facts: Sequence[SliceFacts], is_foreign: Callable[[int], bool]
+    ) -> tuple[list[int] | None, Mapping[int, bytes]]:
+        """The numbers of the messages that stay, `None` for all, and those that change."""
+        gone: set[int] = set()
+        replaced: dict[int, bytes] = {}
+        for index, piece in enumerate(conversation.messages):
+            if facts[index].role != "assistant" or not is_foreign(index) or self._plain.find(piece.hash):
+                continue
+            raw = without_thinking(piece, conversation.dialect)
+            if raw is None:
+                gone.add(index)
+            elif raw == piece.raw:
+                self._plain.keep(piece.hash, True)
+            else:
+                replaced[index] = raw
+        kept = [index for index in range(len(conversation.messages)) if index not in gone] if gone else None
+        return kept, replaced
+
+
+def _options(
     conversation: Conversation,
     facts: Sequence[SliceFacts],
     model: ModelRecord,
     level: Level | None,
-    *,
     is_foreign: Callable[[int], bool],
-) -> tuple[bytes, Told]:
-    """The body for a model, and what it was told of thinking: where no level is given, what the client asks for itself.
-
-    `is_foreign` says of a message of a model, by its number, whether another target wrote it.
-    """
-    kept, replaced = _without_foreign_thinking(conversation, facts, is_foreign)
+) -> tuple[dict[Path, Any], Told]:
+    """The members beside the messages that are set or go."""
     options: dict[Path, Any] = dict(cap_output(conversation, model.max_output_tokens))
     told = ""
     rule = _rule_of(model)
@@ -46,8 +90,7 @@ def write_request(
         thinking = write_thinking(conversation, rule, level)
         options |= thinking.options
         told = level if thinking.on else "off"
-    body = render(conversation, messages=kept, replaced=replaced, model=model.id, options=options)
-    return body, told
+    return options, told
 
 
 def _rule_of(model: ModelRecord) -> ThinkingRule | None:
@@ -55,24 +98,6 @@ def _rule_of(model: ModelRecord) -> ThinkingRule | None:
     if model.reasoning is False:
         return None
     return rule_of_levels(model.thinking_levels) if model.thinking_levels else find_thinking_rule(model.id)
-
-
-def _without_foreign_thinking(
-    conversation: Conversation, facts: Sequence[SliceFacts], is_foreign: Callable[[int], bool]
-) -> tuple[list[int] | None, Mapping[int, bytes]]:
-    """The numbers of the messages that stay, `None` for all, and those that change."""
-    gone: set[int] = set()
-    replaced: dict[int, bytes] = {}
-    for index, piece in enumerate(conversation.messages):
-        if facts[index].role != "assistant" or not is_foreign(index):
-            continue
-        raw = without_thinking(piece, conversation.dialect)
-        if raw is None:
-            gone.add(index)
-        elif raw != piece.raw:
-            replaced[index] = raw
-    kept = [index for index in range(len(conversation.messages)) if index not in gone] if gone else None
-    return kept, replaced
 
 
 def _opens_without_thinking(
