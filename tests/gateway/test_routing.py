@@ -11,7 +11,7 @@ import pytest
 from tests.gateway.routes import FRONTIER, LIGHT, STRONG, ask, routed, run_routed, sent_model
 from ullage.core.wire import DIALECTS, Dialect
 from ullage.daemon import Daemon
-from ullage.testing import FakeProvider, make_request, make_tools
+from ullage.testing import FakeProvider, Fault, Rule, make_request, make_tools
 from ullage.testing.gateway import run_gateway
 
 EASY = "Rename the variable x in this line to count."
@@ -114,3 +114,23 @@ async def test_lists_of_models_have_the_virtual_ones(
     names = [model.get("id") or model["name"].removeprefix("models/") for model in listed]
     assert names[-2:] == ["ullage/auto", "cheap"]
     assert len(names) > 2
+
+
+@pytest.mark.parametrize("status", [None, 401, 404])
+async def test_where_a_provider_lists_nothing_the_virtual_models_are_listed_all_the_same(
+    status: int | None, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    fake.script.add(Rule(route="models", fault=Fault(status=status or 500)))
+    usual = fake.url if status is not None else "http://127.0.0.1:1"
+    async with run_gateway(dict.fromkeys(DIALECTS, usual), tmp_path, **routed(fake.url)) as gateway:
+        async with client.get(gateway.url + "/v1/models", headers={"x-api-key": "wrong"}) as response:
+            page = json.loads(await response.read())
+    assert (response.status, [model["id"] for model in page["data"]]) == (200, ["ullage/auto"])
+    assert page["last_id"] == "ullage/auto"
+
+
+async def test_a_list_is_left_alone_while_there_is_nobody_to_choose(
+    gateway: Daemon, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with client.get(gateway.url + "/v1/models") as theirs, client.get(fake.url + "/v1/models") as usual:
+        assert await theirs.read() == await usual.read()

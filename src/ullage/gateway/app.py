@@ -153,14 +153,17 @@ class Gateway:
             response = await self._upstream.open(
                 outgoing.method, outgoing.url, request_headers(outgoing.headers, endpoint.dialect), outgoing.body
             )
-            replaceable = may_be_replaced(endpoint.purpose, response.status)
+            replaceable = may_be_replaced(endpoint.purpose, response.status, has_names=bool(names))
             if replaceable:
                 begun = await _first_bytes(response)
             elif names:
                 begun, whole = await read_list(response)
         except UpstreamError as error:
             exchange.failed(error.code)
-            await _refuse(send, endpoint, error, exchange.id)
+            if names:
+                await self._own_answer(outgoing, endpoint, exchange, send, told)
+            else:
+                await _refuse(send, endpoint, error, exchange.id)
             return
         if replaceable and not is_about_the_model(endpoint.purpose, begun):
             response.abort()

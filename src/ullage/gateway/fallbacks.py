@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ullage.engine import Endpoint, Engine, Exchange, Purpose
 
 _UNKNOWN_THERE = frozenset({404, 405, 501})
+_NOT_LET_IN = frozenset({401, 403})
 _OPTIONAL: frozenset[Purpose] = frozenset({"count_tokens", "models", "hello"})
 
 _NOT_COUNTED = RequestError(
@@ -24,8 +25,13 @@ _NOT_COUNTED = RequestError(
 )
 
 
-def may_be_replaced(purpose: Purpose, status: int) -> bool:
-    """Whether the status may mean that the provider does not know the route, and the route is one we can answer."""
+def may_be_replaced(purpose: Purpose, status: int, *, has_names: bool = False) -> bool:
+    """Whether the status may mean that the provider does not know the route, and the route is one we can answer.
+
+    `has_names`: we have models of our own to list; then a client that its provider does not let in gets those.
+    """
+    if has_names and purpose == "models" and status in _NOT_LET_IN:
+        return True
     return status in _UNKNOWN_THERE and purpose in _OPTIONAL
 
 
