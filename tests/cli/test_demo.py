@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 
@@ -22,6 +23,16 @@ def test_the_demo_plans_the_session_for_a_window_that_is_too_small(capsys: pytes
     plan = capsys.readouterr().out.partition("in managed mode")[2]
     assert "messages are left out" in plan
     assert "The tail begins at message" in plan
+
+
+def test_the_demo_shows_what_the_session_costs_and_where_it_would_be_routed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo"]) == 0
+    calls, _, route = capsys.readouterr().out.partition("Where `ullage route`")
+    costs = [float(cost) for cost in re.findall(r"\$(\d\.\d{4})  (?:tool_calls|end)", calls)]
+    taken, uncached = re.findall(r"took \$(\d\.\d{4}); without the prompt cache \$(\d\.\d{4})", calls)[0]
+    assert len(costs) == 6 and abs(sum(costs) - float(taken)) < 0.0006
+    assert float(uncached) > 1.5 * float(taken)
+    assert "Route: z-ai/glm-5.3-flash" in route and "cost of task" in route and "stand in" not in route
 
 
 def test_the_demo_begins_with_the_summary(capsys: pytest.CaptureFixture[str]) -> None:

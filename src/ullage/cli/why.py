@@ -19,6 +19,7 @@ from .routed_text import tell_routed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ullage.core.profiles import Prices
     from ullage.stores import CallRecord
 
 
@@ -97,17 +98,26 @@ def _cache(cache: dict[str, Any]) -> Iterator[str]:
         yield f"The cache {miss_text(cache['miss'])}."
 
 
-def _money(call: CallRecord) -> Iterator[str]:
-    """What the call cost by the prices of its time, and what the messages that were left out would have."""
-    from msgspec import convert
-
-    from ullage.core.profiles import Prices
+def cost_of(call: CallRecord) -> int | None:
+    """What the call cost by the prices of its time, in nano-USD; `None` where they are not known."""
     from ullage.core.profiles.cache_rules import find_cache_rule
     from ullage.stores.metrics import cost_nano_usd
 
+    return cost_nano_usd(call.usage or {}, _prices(call), find_cache_rule(call.provider, call.model))
+
+
+def _prices(call: CallRecord) -> Prices | None:
+    from msgspec import convert
+
+    from ullage.core.profiles import Prices
+
     prices = (call.awareness or {}).get("profile", {}).get("prices")
-    known = convert(prices, Prices) if prices else None
-    cost = cost_nano_usd(call.usage or {}, known, find_cache_rule(call.provider, call.model))
+    return convert(prices, Prices) if prices else None
+
+
+def _money(call: CallRecord) -> Iterator[str]:
+    """What the call cost, and what the messages that were left out would have."""
+    known, cost = _prices(call), cost_of(call)
     if cost is not None:
         yield f"It cost ${cost / 1e9:.4f}."
     spared = _spared_tokens(call.plan or {})

@@ -38,9 +38,11 @@ class StoryTurn(Struct, frozen=True, kw_only=True):
 
 
 class Story(Struct, frozen=True, kw_only=True):
-    """A whole session in the terms of the Anthropic dialect."""
+    """A whole session in the terms of the Anthropic dialect. `models` are whom its prompts may be routed to, as `ullage route
+    --models` reads them; the first is its own."""
 
     model: str
+    models: tuple[dict[str, Any], ...]
     system: str
     tools: tuple[dict[str, Any], ...]
     turns: tuple[StoryTurn, ...]
@@ -48,6 +50,12 @@ class Story(Struct, frozen=True, kw_only=True):
     def rules(self) -> tuple[Rule, ...]:
         """The script by which a fake provider plays the model's part."""
         return tuple(Rule(times=1, reply=_scripted(reply)) for turn in self.turns for reply in turn.replies)
+
+    @property
+    def prices(self) -> dict[str, float]:
+        """What its model costs, USD per million tokens, by kind."""
+        prices: dict[str, float] = self.models[0]["prices"]
+        return prices
 
     def requests(self) -> Iterator[dict[str, Any]]:
         """The bodies that a client sends, one per reply, each with the whole history and its cache marks."""
