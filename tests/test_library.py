@@ -69,6 +69,12 @@ def test_limits_are_those_of_the_profile_unless_one_is_named() -> None:
         ullage.plan(conversation(), UNKNOWN)
 
 
+def test_what_the_answer_may_have_is_kept_free() -> None:
+    body = {**REQUEST.payload, "max_tokens": 2_000}
+    asking = ullage.parse_request(json.dumps(body).encode(), "anthropic")
+    assert ullage.plan(asking, SMALL).limit < ullage.plan(conversation(), SMALL).limit
+
+
 def test_what_counts_and_by_what_is_the_callers_choice() -> None:
     whole = ullage.plan(conversation(), UNKNOWN, input_limit=10**6)
     messages = ullage.plan(conversation(), UNKNOWN, input_limit=10**6, scope="messages")

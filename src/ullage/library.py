@@ -32,6 +32,7 @@ from ullage.core.profiles.overrides import ModelOverride
 from ullage.core.routing.models import ModelRecord
 from ullage.core.routing.route import Route, RouteConfig, RouteSession, resolve_route
 from ullage.core.wire import Conversation, parse_request, read_context
+from ullage.core.wire.output import requested_output
 from ullage.settings import Settings
 from ullage.settings.policy import make_caps, make_policy
 from ullage.sources import Session, read_session
@@ -100,7 +101,7 @@ def plan(
     pointers to messages that must stay. The same call gives the same plan; a request that cannot be planned has a plan that says
     so. Raises `CallError` where no limit is given and the window is unknown, and for a pin that points to no message.
     """
-    limit, caps, name = _limits(profile, settings, input_limit, estimator)
+    limit, caps, name = _limits(conversation, profile, settings, input_limit, estimator)
     terms = Terms(
         limit=limit,
         caps=caps,
@@ -123,7 +124,7 @@ def shorten_results(
 ) -> tuple[Reference, ...]:
     """Evidence for `plan`, called with the same limit: an excerpt of each long tool result, which may stand in its place where
     the whole does not fit."""
-    limit, _, name = _limits(profile, settings, input_limit, estimator)
+    limit, _, name = _limits(conversation, profile, settings, input_limit, estimator)
     meter = _meter(conversation, profile, settings, name)
     facts = count_within(read_facts(conversation, meter), scope)
     return offer_excerpts(conversation, facts, meter, limit if isinstance(limit, int) else limit.hard)
@@ -138,13 +139,19 @@ def render(
 
 
 def _limits(
-    profile: ModelProfile, settings: Settings, input_limit: int | None, estimator: str | None
+    conversation: Conversation,
+    profile: ModelProfile,
+    settings: Settings,
+    input_limit: int | None,
+    estimator: str | None,
 ) -> tuple[int | Budget, Caps, str]:
     """The limit, the caps, and the estimator that both are counted by."""
     caps = make_caps(settings)
     if input_limit is not None:
         return input_limit, caps, estimator or settings.accounting.estimator
-    awareness = become_aware(profile, (), make_policy(settings), estimator=estimator)
+    awareness = become_aware(
+        profile, (), make_policy(settings), estimator=estimator, requested_output=requested_output(conversation)
+    )
     if awareness.budget is None:
         raise CallError(f"The context window of {profile.key} is not known.", hint="Give an input limit.")
     return awareness.budget, resolve_caps(caps, awareness.adaptive), awareness.estimator

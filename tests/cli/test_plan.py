@@ -90,10 +90,14 @@ def test_the_tail_begins_as_the_settings_say(capsys: Screen, body: str, tmp_path
     assert batch(capsys, tmp_path, line(input_limit=2_500))[0]["kept"] == [24]
 
 
-async def test_the_preview_is_what_live_mode_sends_of_a_sessions_first_request(body: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("output", [1_000, 8_000])
+async def test_the_preview_is_what_live_mode_sends_of_a_sessions_first_request(
+    output: int, body: str, tmp_path: Path
+) -> None:
     planned = tmp_path / "planned.json"
     limits = {"context_window": 16_000, "max_output_tokens": 4_000}
-    long = make_request("anthropic", model="claude-opus-4-8", turns=(*LONG, "And now?"), tools=make_tools(2))
+    turns, tools, asked = (*LONG, "And now?"), make_tools(2), {"max_tokens": output}
+    long = make_request("anthropic", model="claude-opus-4-8", turns=turns, tools=tools, extra=asked)
     Path(body).write_bytes(long.body)
     assert main(["plan", body, "--provider", "anthropic", "--emit", str(planned)]) == 0
     sections: dict[str, Any] = {"mode": "managed", "models": {"refresh": False, "overrides": {"*": limits}}}

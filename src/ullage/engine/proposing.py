@@ -9,13 +9,14 @@ from msgspec import Struct, to_builtins
 
 from ullage.core.accounting import make_meter
 from ullage.core.errors import InputError
-from ullage.core.planning import become_aware, report_awareness, report_budget
+from ullage.core.planning import become_aware, heed_output, report_awareness, report_budget
 from ullage.core.planning.assembling import Scope, resolve_caps
 from ullage.core.planning.manifest import report_plan
 from ullage.core.planning.proposal import Proposal, Terms, propose
 from ullage.core.planning.tail_context import TailTerms, draw_terms
 from ullage.core.profiles.heuristics import NO_HEURISTICS, Heuristics
 from ullage.core.wire import parse_request
+from ullage.core.wire.output import requested_output
 from ullage.settings import Settings
 from ullage.settings.policy import make_caps, make_policy
 
@@ -78,7 +79,7 @@ class Planner:
             limit: int | Budget = ask.input_limit
             estimator = ask.estimator or self._basis.estimator
         else:
-            awareness, limit = self._limits(ask, model)
+            awareness, limit = self._limits(ask, model, requested_output(conversation))
             caps, estimator = resolve_caps(caps, awareness.adaptive), awareness.estimator
         terms = Terms(
             limit=limit,
@@ -109,14 +110,16 @@ class Planner:
             heuristics=self._basis.heuristics,
         )
 
-    def _limits(self, ask: Ask, model: str | None) -> tuple[Awareness, Budget]:
-        """The limits of a model as managed mode draws them. A caller's own estimator has learned nothing."""
+    def _limits(self, ask: Ask, model: str | None, output: int | None) -> tuple[Awareness, Budget]:
+        """The limits of a model as managed mode draws them for a request that lets its answer have so many tokens (`output`). A
+        caller's own estimator has learned nothing."""
         if not ask.provider or not model:
             missing = "provider" if not ask.provider else "model"
             raise InputError(f"Without an input limit, the {missing} must be named.", hint="Give both, or a limit.")
         known = self._awareness.get((ask.provider, model))
         if known is None:
             known = self._awareness[ask.provider, model] = self._knowledge().learned(ask.provider, model).awareness
+        known = heed_output(known, output)
         if known.budget is None:
             raise InputError(
                 f"The context window of {ask.provider}/{model} is not known.",
@@ -125,7 +128,8 @@ class Planner:
             )
         if ask.estimator is None or ask.estimator == known.estimator:
             return known, known.budget
-        unlearned = become_aware(known.profile, (), make_policy(self._basis.settings), estimator=ask.estimator)
+        policy = make_policy(self._basis.settings)
+        unlearned = become_aware(known.profile, (), policy, estimator=ask.estimator, requested_output=output)
         assert unlearned.budget is not None, "its window is known"
         return unlearned, unlearned.budget
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.core.calibration import Bounds, Conversion, Sample
-from ullage.core.planning import Anchored, Limits, Policy, become_aware, report_awareness
+from ullage.core.planning import Anchored, Limits, Policy, become_aware, heed_output, report_awareness
 from ullage.core.planning.awareness import Method
 from ullage.core.profiles import Layer, ModelFacts, ModelOverride, ModelProfile, resolve_profile
 
@@ -94,6 +94,7 @@ def test_what_one_request_asks_for_its_answer_moves_no_target_of_expansion(asked
     assert aware.budget is not None
     assert aware.budget.nominal_preferred == (25_440 if asked == 100_000 else 89_600)
     assert (aware.auto_tune.status, aware.auto_tune.target) == ("expanded", 89_600)
+    assert heed_output(become_aware(profile_of(MINI), samples, Policy(auto_tune=True)), asked) == aware
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Limits of a prompt and of its parts, drawn from what is known of a model and learned of it; and plans that keep to them."""
 
-from .awareness import Anchored, Awareness, Policy, become_aware, report_awareness, report_profile
+from .awareness import Anchored, Awareness, Policy, become_aware, heed_output, report_awareness, report_profile
 from .budget import Budget, Limits, draw_budget
 from .categories import Adaptive, Category, Overrides, Tier, find_tier, resolve_categories
 from .emergency import plan_live
@@ -63,6 +63,7 @@ __all__ = [
     "find_faults",
     "find_tier",
     "group_messages",
+    "heed_output",
     "outline",
     "plan",
     "plan_live",

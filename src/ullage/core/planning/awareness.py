@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ullage.core.calibration import (
     AutoTune,
@@ -129,6 +129,18 @@ def become_aware(
         auto_tune=auto_tune,
         cache_shares=share_cache(samples, bounds),
     )
+
+
+def heed_output(awareness: Awareness, requested_output: int | None) -> Awareness:
+    """The limits of the same target for a request that lets its answer have so many tokens, `None` if it does not say."""
+    if requested_output is None:
+        return awareness
+    profile, policy = awareness.profile, awareness.policy
+    anchored, calibration = awareness.anchored, awareness.calibration
+    ratio = anchored.conversion.slope if anchored is not None else calibration.applied_ratio
+    budget = _budget(profile, policy, awareness.conversion, requested_output)
+    adaptive = _adaptive(profile, policy, budget, ratio=ratio, factor=awareness.auto_tune.factor)
+    return structs.replace(awareness, budget=budget, adaptive=adaptive)
 
 
 def report_awareness(awareness: Awareness, switch: Mapping[str, Any] | None = None) -> dict[str, Any]:
