@@ -14,7 +14,7 @@ from ullage.settings import Settings
 from ullage.settings.routing import PoolSettings
 
 HOUR_MS = 3_600_000
-MIDNIGHT_MS = round(datetime(2026, 11, 30).astimezone().timestamp() * 1000)  # noqa: DTZ001 - local on purpose
+MIDNIGHT_MS = round(datetime(2026, 11, 30).astimezone().timestamp() * 1000)
 NOW_MS = MIDNIGHT_MS + 15 * HOUR_MS + 20 * 60_000
 
 
