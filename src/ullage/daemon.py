@@ -19,6 +19,7 @@ from ullage.catalogs.orders import LITELLM_ADDRESS
 from ullage.core.errors import CallError
 from ullage.engine import Engine
 from ullage.engine.collecting import keep_collected
+from ullage.engine.knowledge import Nothing
 from ullage.engine.targets import ConfiguredTargets
 from ullage.gateway import Gateway, GatewayServer
 from ullage.gateway.control import Control
@@ -29,11 +30,11 @@ from ullage.stores.opening import open_store
 from ullage.upstream import UpstreamClient
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Mapping
     from pathlib import Path
 
     from ullage.catalogs import Catalogs
-    from ullage.settings import Settings
+    from ullage.settings import Settings, Source
     from ullage.settings.records import ServerSettings
     from ullage.stores import Store
 
@@ -72,11 +73,18 @@ class Daemon:
 
 
 @contextlib.asynccontextmanager
-async def running(settings: Settings, data_dir: Path, cache_dir: Path | None = None) -> AsyncIterator[Daemon]:
+async def running(
+    settings: Settings,
+    data_dir: Path,
+    cache_dir: Path | None = None,
+    *,
+    sources: Mapping[str, Source] | None = None,
+) -> AsyncIterator[Daemon]:
     """Runs a daemon inside the current event loop until the block is left; then it drains.
 
-    Catalogues of models are kept in `cache_dir`; without one, nothing is known of models but what the settings say. Raises
-    `CallError` if the address cannot be had. A database that cannot be used is replaced by memory, with a warning.
+    Catalogues of models are kept in `cache_dir`; without one, nothing is known of models but what the settings say. `sources` say
+    where each setting is from, for whoever asks. Raises `CallError` if the address cannot be had. A database that cannot be used
+    is replaced by memory, with a warning.
     """
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     async with contextlib.AsyncExitStack() as stack:
@@ -109,7 +117,9 @@ async def running(settings: Settings, data_dir: Path, cache_dir: Path | None = N
             upstream=upstream,
             upstreams=upstreams,
             limits=settings.server,
-            control=Control(store, engine, _token(token_file), settings),
+            control=Control(
+                store, engine, _token(token_file), settings, published=catalogs or Nothing(), sources=sources
+            ),
             connections=lambda: server.connections if server is not None else 0,
         )
         server = GatewayServer(gateway, settings.server)
@@ -123,7 +133,14 @@ async def running(settings: Settings, data_dir: Path, cache_dir: Path | None = N
         yield Daemon(server, engine, store, token_file)
 
 
-async def serve(settings: Settings, data_dir: Path, cache_dir: Path | None, announce: Callable[[str], None]) -> None:
+async def serve(
+    settings: Settings,
+    data_dir: Path,
+    cache_dir: Path | None,
+    announce: Callable[[str], None],
+    *,
+    sources: Mapping[str, Source] | None = None,
+) -> None:
     """Runs the daemon until SIGTERM or SIGINT, then drains; a second signal cuts what is still open.
 
     `announce` gets its address when it is ready.
@@ -140,7 +157,7 @@ async def serve(settings: Settings, data_dir: Path, cache_dir: Path | None, anno
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_signal)
-    async with running(settings, data_dir, cache_dir) as daemon:
+    async with running(settings, data_dir, cache_dir, sources=sources) as daemon:
         cut = daemon.cut
         gc.freeze()  # what lives until the end: to look at all of it would stall every relay for some 20 ms
         announce(daemon.url)

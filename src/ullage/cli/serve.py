@@ -70,7 +70,7 @@ def _run(loaded: object) -> None:
     def announce(url: str) -> None:
         click.echo(f"ullage: listening on {url}")
 
-    main = serve(loaded.settings, loaded.paths.data_dir, loaded.paths.cache_dir, announce)
+    main = serve(loaded.settings, loaded.paths.data_dir, loaded.paths.cache_dir, announce, sources=loaded.sources)
     if sys.platform == "win32":
         asyncio.run(main)
         return

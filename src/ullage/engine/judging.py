@@ -6,6 +6,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.core.errors import CallError, InputError, StoreError
 from ullage.core.routing.learning import MOST, Quality, learn
@@ -104,7 +105,8 @@ def assess(store: Store, judgement: Judgement, *, task: str | None, session: str
     store.put_outcome(record)
     _wait(store, record.id)
     quality = quality_of(store, found.last_target, found.kinds, now_ms)
-    return Assessed(record=record, task=found, quality=quality)
+    said = replace(found, assessment=None if judgement == "unknown" else judgement)
+    return Assessed(record=record, task=said, quality=quality)
 
 
 def settled_task(reader: Reader, task: str | None = None, session: str | None = None) -> TaskSummary:

@@ -9,23 +9,27 @@ from __future__ import annotations
 import asyncio
 import hmac
 import re
-import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 import msgspec
 
-from ullage.core.errors import CallError, InputError, StoreError, UllageError
+from ullage.core.errors import CallError, InputError, RequestError, StoreError, UllageError
 from ullage.stores import report_call, report_event, report_session
 from ullage.stores.metrics import DEFAULT_SINCE, GROUPS, parse_since, report_metrics
 
+from .asking import limit_of, now_ms
 from .keeping import Keeping
+from .openapi import describe
+from .reporting import Reporting
+from .steering import Steering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ullage.engine import Engine
-    from ullage.settings import Settings
+    from ullage.engine.knowledge import Sources
+    from ullage.settings import Settings, Source
     from ullage.stores import Store
 
     from .body import RequestBody
@@ -40,26 +44,55 @@ _STATUS = {"body_too_large": 413, "conflict": 409, "not_active": 409, "pins_over
 
 
 class Control:
-    """Answers control requests from the store."""
+    """Answers control requests from the store. `sources` say where each setting is from, `published` what is of models."""
 
-    def __init__(self, store: Store, engine: Engine, token: str, settings: Settings) -> None:
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine,
+        token: str,
+        settings: Settings,
+        *,
+        published: Sources,
+        sources: Mapping[str, Source] | None = None,
+    ) -> None:
         self._store = store
-        self._engine = engine
         self._token = token
         keeping = Keeping(store, settings)
+        steering = Steering(store, engine, settings)
+        reporting = Reporting(store, settings, sources=sources, published=published)
         self._reports: dict[str, Callable[[dict[str, str]], Any]] = {
             "sessions": self._sessions,
             "manifests": self._manifests,
             "context": self._context,
             "events": self._events,
             "metrics": self._metrics,
+            "usage": reporting.usage,
+            "plan": reporting.plan,
+            "route": steering.route,
+            "feedback": steering.feedback,
+            "outcomes": steering.outcomes,
+            "quota": steering.quota,
+            "config": reporting.config,
             "pins": keeping.pins,
             "memory": keeping.memory,
+            "openapi.json": lambda _: describe(),
         }
         self._changes: dict[str, Callable[[bytes], Any]] = {
+            "plan": reporting.make_plan,
+            "route": steering.change_route,
+            "feedback": steering.give_feedback,
+            "outcomes": steering.give_outcome,
             "pins": keeping.change_pins,
             "memory": keeping.change_memory,
         }
+        # A request that is to be planned may be as large as one that is sent.
+        self._body_bytes = {"plan": settings.server.body_limit_bytes}
+
+    @property
+    def routes(self) -> dict[str, tuple[str, ...]]:
+        """The names of all routes by method."""
+        return {"get": tuple(self._reports), "post": tuple(self._changes)}
 
     async def answer(self, scope: dict[str, Any], incoming: RequestBody) -> tuple[int, bytes]:
         """Status and JSON body of the answer to a control request. Raises `ClientLeft`."""
@@ -75,7 +108,8 @@ class Control:
                 "not_found", f"there is no control route {name[:100]!r}", f"Known: {', '.join(self._reports)}."
             )
         try:
-            asked = await incoming.read(_BODY_BYTES) if scope["method"] == "POST" else _query(scope)
+            limit_bytes = self._body_bytes.get(name, _BODY_BYTES)
+            asked = await incoming.read(limit_bytes) if scope["method"] == "POST" else _query(scope)
             # The database may be locked by another process: whoever asks waits for it, no relay does.
             return 200, await asyncio.to_thread(lambda: msgspec.json.encode(route(asked)))
         except (CallError, InputError, StoreError) as error:
@@ -94,7 +128,7 @@ class Control:
         return scheme.lower() == "bearer" and hmac.compare_digest(token.encode(), self._token.encode())
 
     def _sessions(self, query: dict[str, str]) -> Any:
-        return {"sessions": [report_session(record) for record in self._store.sessions(limit=_limit(query))]}
+        return {"sessions": [report_session(record) for record in self._store.sessions(limit=limit_of(query))]}
 
     def _manifests(self, query: dict[str, str]) -> Any:
         if call_id := query.get("id"):
@@ -102,7 +136,7 @@ class Control:
             if found is None:
                 raise InputError(f"no call {call_id[:100]!r} is known", hint="GET /ullage/v1/manifests lists them.")
             return report_call(found)
-        calls = self._store.calls(query.get("session"), limit=_limit(query))
+        calls = self._store.calls(query.get("session"), limit=limit_of(query))
         return {"manifests": [report_call(record) for record in calls]}
 
     def _context(self, query: dict[str, str]) -> Any:
@@ -112,19 +146,19 @@ class Control:
         return calls[0].breakdown
 
     def _events(self, query: dict[str, str]) -> Any:
-        events = self._store.events(query.get("session"), limit=_limit(query))
+        events = self._store.events(query.get("session"), limit=limit_of(query))
         return {"events": [report_event(record) for record in events]}
 
     def _metrics(self, query: dict[str, str]) -> Any:
-        now_ms = int(time.time() * 1000)
-        since_ms = parse_since(query.get("since", DEFAULT_SINCE), now_ms)
+        until_ms = now_ms()
+        since_ms = parse_since(query.get("since", DEFAULT_SINCE), until_ms)
         wanted = query.get("by", GROUPS[0])
         by = next((group for group in GROUPS if group == wanted), None)
         if by is None:
             raise CallError(
                 f"{wanted[:40]!r} is nothing to group by.", hint=f"Known: {', '.join(GROUPS)}.", code="bad_by"
             )
-        return report_metrics(self._store, since_ms=since_ms, until_ms=now_ms, by=by)
+        return report_metrics(self._store, since_ms=since_ms, until_ms=until_ms, by=by)
 
 
 def _query(scope: dict[str, Any]) -> dict[str, str]:
@@ -133,13 +167,8 @@ def _query(scope: dict[str, Any]) -> dict[str, str]:
 
 def _status(error: UllageError) -> int:
     """That of an answer: what was asked is wrong, is not there, cannot be done now."""
-    usual = 400 if isinstance(error, CallError) else 404 if isinstance(error, InputError) else 503
+    usual = 400 if isinstance(error, CallError | RequestError) else 404 if isinstance(error, InputError) else 503
     return _STATUS.get(error.code, usual)
-
-
-def _limit(query: dict[str, str]) -> int:
-    text = query.get("limit", "50")
-    return min(int(text), 1000) if text.isdecimal() and len(text) < 10 else 50
 
 
 def _error(code: str, message: str, hint: str) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +16,8 @@ from ullage.core.evidence.ranking import rank
 from ullage.core.tokens import get_estimator
 from ullage.settings.keeping import make_memory_limits, make_pin_limits
 from ullage.stores.keeping import Keeper, branch_of, make_stamp, report_item, write_change
+
+from .asking import decode, now_ms
 
 if TYPE_CHECKING:
     from ullage.core.evidence.changes import Change, Stamp
@@ -36,19 +37,27 @@ class _Said(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, tag_f
     source_ids: tuple[str, ...] = ()
 
 
-class _AddPin(_Said, kw_only=True, frozen=True, tag="add"):
+class AddPin(_Said, kw_only=True, frozen=True, tag="add"):
+    """A new pin."""
+
     source_file: str | None = None
 
 
-class _SupersedePin(_AddPin, kw_only=True, frozen=True, tag="supersede"):
+class SupersedePin(AddPin, kw_only=True, frozen=True, tag="supersede"):
+    """A pin in the place of another one."""
+
     id: str
 
 
-class _AddMemory(_Said, kw_only=True, frozen=True, tag="add"):
+class AddMemory(_Said, kw_only=True, frozen=True, tag="add"):
+    """A new memory."""
+
     key: str | None = None
 
 
-class _SupersedeMemory(_AddMemory, kw_only=True, frozen=True, tag="supersede"):
+class SupersedeMemory(AddMemory, kw_only=True, frozen=True, tag="supersede"):
+    """A memory in the place of another one."""
+
     id: str
 
 
@@ -59,20 +68,22 @@ class _End(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, tag_fi
     reason: str | None = None
 
 
-class _Unpin(_End, kw_only=True, frozen=True, tag="unpin"):
-    pass
+class Unpin(_End, kw_only=True, frozen=True, tag="unpin"):
+    """The end of a pin."""
 
 
-class _Invalidate(_End, kw_only=True, frozen=True, tag="invalidate"):
-    pass
+class Invalidate(_End, kw_only=True, frozen=True, tag="invalidate"):
+    """The end of a memory that was wrong."""
 
 
-class _Expire(_End, kw_only=True, frozen=True, tag="expire"):
-    pass
+class Expire(_End, kw_only=True, frozen=True, tag="expire"):
+    """The end of a memory that was right."""
 
 
-_PIN_CHANGES = msgspec.json.Decoder(_AddPin | _SupersedePin | _Unpin)
-_MEMORY_CHANGES = msgspec.json.Decoder(_AddMemory | _SupersedeMemory | _Invalidate | _Expire)
+PinChange = AddPin | SupersedePin | Unpin
+MemoryChange = AddMemory | SupersedeMemory | Invalidate | Expire
+_PIN_CHANGES = msgspec.json.Decoder(PinChange)
+_MEMORY_CHANGES = msgspec.json.Decoder(MemoryChange)
 
 
 class Keeping:
@@ -99,11 +110,11 @@ class Keeping:
 
     def change_pins(self, body: bytes) -> Any:
         """Adds, supersedes or takes back a pin."""
-        asked = _decode(_PIN_CHANGES, body)
+        asked = decode(_PIN_CHANGES, body)
         kept, stamp = self._keeper.kept(), _stamp("pin")
-        if isinstance(asked, _Unpin):
+        if isinstance(asked, Unpin):
             return self._write(remove_pin(kept, asked.id, stamp, reason=asked.reason))
-        old = need_active(kept, asked.id, "pin") if isinstance(asked, _SupersedePin) else None
+        old = need_active(kept, asked.id, "pin") if isinstance(asked, SupersedePin) else None
         new = NewPin(
             text=asked.text,
             owner=self._owner(asked, old),
@@ -116,12 +127,12 @@ class Keeping:
 
     def change_memory(self, body: bytes) -> Any:
         """Adds, supersedes, invalidates or expires a memory."""
-        asked = _decode(_MEMORY_CHANGES, body)
+        asked = decode(_MEMORY_CHANGES, body)
         kept, stamp = self._keeper.kept(), _stamp("memory")
-        if isinstance(asked, _Invalidate | _Expire):
-            state: Literal["invalid", "expired"] = "invalid" if isinstance(asked, _Invalidate) else "expired"
+        if isinstance(asked, Invalidate | Expire):
+            state: Literal["invalid", "expired"] = "invalid" if isinstance(asked, Invalidate) else "expired"
             return self._write(end_memory(kept, asked.id, state, stamp, reason=asked.reason))
-        old = need_active(kept, asked.id, "memory") if isinstance(asked, _SupersedeMemory) else None
+        old = need_active(kept, asked.id, "memory") if isinstance(asked, SupersedeMemory) else None
         new = NewMemory(
             claim=asked.text,
             owner=self._owner(asked, old),
@@ -163,17 +174,6 @@ class Keeping:
         return {item.kind: report_item(item), "written": change.mutation is not None}
 
 
-def _decode(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
-    try:
-        return decoder.decode(body)
-    except msgspec.MsgspecError as error:
-        raise CallError(
-            f"the body is not a change: {error}",
-            hint="See docs/reference/http.md for the shapes of a change.",
-            code="bad_body",
-        ) from error
-
-
 def _class_of(asked: _Said, old: Item | None) -> str:
     return asked.classification or (old.classification if old is not None else "normal")
 
@@ -187,4 +187,4 @@ def _folder(project: str) -> str:
 
 
 def _stamp(kind: Kind) -> Stamp:
-    return make_stamp(kind, int(time.time() * 1000))
+    return make_stamp(kind, now_ms())
