@@ -32,8 +32,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def answer(arguments: list[str]) -> int:
-    """The help screen and the version come from the table of commands alone, everything else from click."""
-    if arguments in ([], ["-h"], ["--help"]):
+    """The help screen and the version come from the table of commands alone, everything else from click: what a shell completes
+    too, which it asks for without an argument."""
+    if arguments in (["-h"], ["--help"]) or (not arguments and not _completes()):
         from .table import help_text
 
         print(help_text(), file=sys.stdout if arguments else sys.stderr)
@@ -46,3 +47,9 @@ def answer(arguments: list[str]) -> int:
     from .app import run
 
     return run(arguments)
+
+
+def _completes() -> bool:
+    from ullage.settings import environment
+
+    return "_ULLAGE_COMPLETE" in environment()

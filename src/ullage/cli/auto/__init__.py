@@ -17,7 +17,7 @@ class _Auto(LazyGroup):
     """A group that tells the status where no command is named."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        if not args or (args[0].startswith("-") and args[0] not in _HELP):
+        if not ctx.resilient_parsing and (not args or (args[0].startswith("-") and args[0] not in _HELP)):
             args = [_USUAL, *args]
         return super().parse_args(ctx, args)
 
