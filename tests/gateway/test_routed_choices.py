@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from tests.gateway.routes import FRONTIER, LIGHT, STRONG, ask, override, run_routed
-from ullage.testing import Exchange, FakeProvider, make_request, make_tools
+from ullage.testing import Exchange, FakeProvider, make_request, make_tools, make_turns
 
 EASY = "Rename the variable x in this line to count."
 HARD = "Plan and review the architecture of our payment service, then debug the failing production deployment."
@@ -150,10 +150,32 @@ async def test_a_routed_request_is_planned_for_its_target(
     assert came.call.plan is not None and came.call.plan["limit"] > 100_000
 
 
-async def test_privacy_is_that_of_the_target(tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession) -> None:
-    secret = "AKIAIOSFODNN7EXAMPLE"
-    text = f"{EASY} My key is aws_access_key_id={secret}."
-    async with run_routed(fake, tmp_path, privacy={"enabled": True}) as gateway:
+async def test_what_fits_nobody_whole_is_planned_for_the_widest_window(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    windows = {LIGHT: 20_000, STRONG: 30_000, FRONTIER: 60_000}
+    small = {target: {"context_window": window, "max_output_tokens": 4_096} for target, window in windows.items()}
+    turns = [*make_turns(160, 2_000), EASY]
+    request = make_request("anthropic", model="auto", turns=turns, extra={"max_tokens": 4_000})
+    async with run_routed(fake, tmp_path, overrides=small, mode="managed") as gateway:
+        came = await ask(gateway, client, request)
+    async with run_routed(fake, tmp_path / "b", overrides=small) as gateway:
+        refused = await ask(gateway, client, request)
+    assert (came.status, came.headers["x-ullage-plan"], came.route["target"]) == (200, "managed", FRONTIER)
+    assert (refused.status, refused.route["stop"]["code"]) == (400, "incompatible")
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_privacy_is_that_of_the_target(
+    trusted: bool, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    hidden = "the-hidden-word"
+    text = f"{EASY} [ullage:local-only]{hidden}[/ullage:local-only]"
+    rules = {"enabled": True, "local_providers": ["anthropic"] if trusted else []}
+    async with run_routed(fake, tmp_path, privacy=rules) as gateway:
         came = await ask(gateway, client, make_request("anthropic", model="auto", turns=[text]))
-    assert came.status in (200, 403)
-    assert not len(fake.requests) or secret.encode() not in fake.requests[0].body or came.call.plan is not None
+    assert came.status == 200
+    assert (hidden.encode() in fake.requests[0].body) == trusted
+    assert came.call.plan is not None
+    assert came.call.plan["privacy"]["destination"] == ("local" if trusted else "remote")
+    assert hidden not in str(came.route)

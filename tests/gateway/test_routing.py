@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from tests.gateway.routes import FRONTIER, LIGHT, STRONG, ask, routed, run_routed, sent_model
 from ullage.core.wire import DIALECTS, Dialect
 from ullage.daemon import Daemon
-from ullage.testing import FakeProvider, Fault, Rule, make_request, make_tools
+from ullage.testing import BuiltRequest, FakeProvider, Fault, Rule, make_request, make_tools
 from ullage.testing.gateway import run_gateway
 
 EASY = "Rename the variable x in this line to count."
@@ -134,3 +135,26 @@ async def test_a_list_is_left_alone_while_there_is_nobody_to_choose(
 ) -> None:
     async with client.get(gateway.url + "/v1/models") as theirs, client.get(fake.url + "/v1/models") as usual:
         assert await theirs.read() == await usual.read()
+
+
+async def test_a_compressed_request_is_routed_plain_and_any_other_one_passes_as_it_came(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    sections = routed(fake.url)
+    async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **sections) as gateway:
+        for model in ("auto", "fake-large"):
+            request = make_request("openai-responses", model=model)
+            packed = BuiltRequest(
+                dialect="openai-responses",
+                path=request.path,
+                headers={**request.headers, "content-encoding": "gzip"},
+                body=gzip.compress(request.body),
+            )
+            came = await ask(gateway, client, packed)
+            assert came.status == 200
+            assert ("x-ullage-target" in came.headers) == (model == "auto")
+    chosen, other = fake.requests
+    assert json.loads(chosen.body)["model"] in sections["providers"]["anthropic"]["models"]
+    assert b"content-encoding" not in {name.lower() for name, _ in chosen.headers}
+    assert gzip.decompress(other.body) == request.body
+    assert came.call.session == "s" and came.call.model == "fake-large"

@@ -246,6 +246,7 @@ class Departing:
             hashes=reader.measuring.canonical_hashes(conversation),
             client_key=has_key(exchange.headers),
             now_ms=exchange.created_ms,
+            fitted=self._is_planned(observation, exchange),
             tokens=lambda target: reader.estimate(observation, exchange, stripped, target),
             warm=lambda: reader.find_warm(observation.session, stripped, exchange.created_ms),
         )

@@ -61,8 +61,8 @@ _CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 
 class Asked(Struct, frozen=True, kw_only=True):
     """A request for a virtual model, as routing sees it. `tokens` estimates its prompt in tokens of a target, `warm` the tokens
-    that each target's cache holds of it; both are asked for where they are needed. `counting`: it asks for no answer, but
-    for a count of its tokens, say. `graded` is what a small model said of the task."""
+    that each target's cache holds of it; both are asked for where they are needed. `counting`: it asks for no answer, but for a
+    count of its tokens, say. `graded` is what a small model said of the task. `fitted`: a plan will make the prompt fit."""
 
     session: str
     helper: bool
@@ -77,6 +77,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     tokens: Callable[[str | None], int]
     warm: Callable[[], Mapping[str, int]]
     graded: Graded = NOT_ASKED
+    fitted: bool = False
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -285,7 +286,11 @@ class Routing:
         if self._quotas.refuses(found.model.provider, asked.now_ms):
             return f"{target} is left: its provider has no credit or allowance left"
         tokens = asked.tokens(target)
-        needs = Needs(context_tokens=tokens, output_tokens=task.profile.required_output_tokens, images=turn.images > 0)
+        needs = Needs(
+            context_tokens=0 if asked.fitted else tokens,
+            output_tokens=task.profile.required_output_tokens,
+            images=turn.images > 0,
+        )
         config = self._planning.config(asked.alias, overrides)
         eligible = find_eligible(
             (found,), Limits(needs=needs, constraints=replace(config.constraints, auto_exclude=()))
@@ -313,17 +318,27 @@ class Routing:
         task_id = known.task.id if goes_on and known.task is not None else self._new_id()
         current = known.current if any(one.target == known.current for one in candidates) else None
         tokens = asked.tokens(current)
-        planned = self._planning.plan(
-            asked,
-            turn,
-            known,
-            candidates,
-            overrides=overrides,
-            failed=failed,
-            tokens=tokens,
-            task_id=task_id,
-            fresh=reason == "user",
-        )
+
+        def plan(tokens: int) -> Planned:
+            return self._planning.plan(
+                asked,
+                turn,
+                known,
+                candidates,
+                overrides=overrides,
+                failed=failed,
+                tokens=tokens,
+                task_id=task_id,
+                fresh=reason == "user",
+            )
+
+        planned = plan(tokens)
+        stop = planned.route.stop
+        if asked.fitted and stop is not None and stop.code == "incompatible":
+            # It fits nobody whole, so it goes to whoever has room for the most of it.
+            prompt = planned.route.task.required_context_tokens - tokens
+            most = _most_context(candidates, planned.route.task.required_output_tokens) - prompt
+            planned = plan(max(0, min(tokens, most)))
         route = planned.route
         if route.target is None or route.selection is None:
             assert route.stop is not None, "nobody was chosen"
@@ -441,6 +456,12 @@ def is_helper(observation: Observation, exchange: Exchange) -> bool:
 def has_key(headers: Mapping[str, str]) -> bool:
     """Whether the client sent a credential of its own."""
     return any(headers.get(name) for name in _CREDENTIALS)
+
+
+def _most_context(candidates: Sequence[Candidate], output_tokens: int) -> int:
+    """The longest prompt that the widest window holds, by the margin of the hard fit (section 6)."""
+    widest = max((one.model.context_window or 0 for one in candidates), default=0)
+    return 100 * (widest - output_tokens) // 115
 
 
 def _again(task: TaskState, destination: Destination, candidate: Candidate, reason: Reason) -> Decision:
