@@ -61,9 +61,9 @@ A remote provider goes by its name, its host, or host and port, and `openrouter 
 says the same as a table with `allowed` in it: see [privacy](../how-to/privacy.md).
 
 How those of `routing` and the providers are used is told in [settings of routing](../how-to/routing-settings.md). In a rule and
-in a scenario a list may be given as one text. A rule, a scenario, a pool or a provider of which a value cannot be used is left
-out as a whole: with one value less it would mean something else. A project may have rules, scenarios and pools; aliases, targets,
-quotas and providers are yours alone.
+in a scenario a list may be given as one text. A rule, a scenario, a pool, an alias or a provider of which a value cannot be used
+is left out as a whole: with one value less it would mean something else. A project may have rules, scenarios and pools; aliases,
+targets, quotas and providers are yours alone.
 """
 
 

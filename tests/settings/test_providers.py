@@ -144,6 +144,15 @@ def test_what_is_wrong_with_a_provider_is_named(files: Files, text: str, told: s
     assert files.problems(text)[0].startswith(f"config.toml:{told}")
 
 
+def test_a_well_known_provider_that_cannot_be_read_keeps_a_daemon_from_starting(files: Files) -> None:
+    """Without its address, prompts would go to its usual one."""
+    for line in ("url = 'nowhere'", "urll = 'https://proxy.example'", "key = 3"):
+        loaded = files.load(f"[providers.openai]\n{line}\n")
+        assert loaded.blocking
+        assert loaded.settings.providers == {}
+    assert not files.load("[providers.corp]\nurl = 'nowhere'\n").blocking
+
+
 def test_a_key_in_the_place_of_its_place_is_never_repeated(files: Files) -> None:
     """Somebody will write the key itself there."""
     loaded = files.load("[providers.openai]\nkey = 'sk-proj-0123456789abcdef'\n")

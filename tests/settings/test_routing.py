@@ -239,6 +239,11 @@ def test_a_pool_without_one_of_its_members_would_be_another_pool(files: Files) -
     assert files.load("[routing.pools.p.targets]\na = 1\nb = -1\n").settings.routing.pools == {}
 
 
+@pytest.mark.parametrize("line", ["models = 3", "modles = ['ollama/*']", "minimum_tier = 'huge'"])
+def test_an_alias_without_one_of_its_fields_would_let_more_in(files: Files, line: str) -> None:
+    assert files.load(f"[routing.aliases.x]\npolicy = 'cost'\n{line}\n").settings.routing.aliases == {}
+
+
 def test_of_two_rules_of_one_name_in_a_file_the_first_is_used(files: Files) -> None:
     text = "[[routing.rules]]\nname = 'x'\nthen.policy = 'best'\n[[routing.rules]]\nname = 'x'\nthen.policy = 'cost'\n"
     assert [rule.then.policy for rule in files.load(text).settings.routing.rules] == ["best"]

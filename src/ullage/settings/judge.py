@@ -15,9 +15,10 @@ from .paths import absolute_folder
 from .privacy import PROJECT_RAISES, is_as_strict
 from .privacy import SECTION as PRIVACY
 from .provenance import Choice, Problem, ProblemCode
-from .routing_checks import PROJECT_SAYS, is_tightened, refuse_to_project, tighten
+from .routing_checks import PROJECT_SAYS, PROVIDERS, is_tightened, refuse_to_project, tighten
 from .tables import TABLES, judge_tables, split
 from .upstreams import SHORT_NAMES
+from .well_known import WELL_KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +50,7 @@ NO_STAND_IN = (
     f"{PRIVACY}.",
     "routing.models",
     "routing.constraints.",
+    *(f"{PROVIDERS}.{name}." for name in WELL_KNOWN),  # without its address it would be asked at its usual one
 )
 
 

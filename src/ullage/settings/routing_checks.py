@@ -50,8 +50,9 @@ NOBODY = ("",)
 USERS_ALONE = frozenset({PROVIDERS, ALIASES, TARGETS, QUOTA_PROVIDERS})
 """Tables of which a project may say nothing."""
 
-WHOLE = frozenset({ROUTE_RULES, SCENARIOS, POOLS, PROVIDERS})
-"""Tables whose members are good as a whole or not at all: with one value less they would mean something else."""
+WHOLE = frozenset({ROUTE_RULES, SCENARIOS, POOLS, ALIASES, PROVIDERS})
+"""Tables whose members are good as a whole or not at all: with one value less they would mean something else, as an alias without
+its models would be routed to any."""
 
 _OF_THIS_MACHINE = frozenset({*PrivacySettings().local_providers, "vllm"})
 """Names that privacy trusts unless it is told otherwise, and those of servers that run here. Elsewhere they would be a trap."""

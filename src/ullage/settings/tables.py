@@ -159,7 +159,7 @@ class _Judging:
             self._members.setdefault(key, Choice({}, source))
         elif (problem := _problem_of(TABLES[table], leaf) or self._presumption(table, str(name), leaf)) is not None:
             self.problems.append(problem)
-            self._unsure |= {key} if _spoils(table, leaf, problem) else set()
+            self._unsure |= {key} if table in WHOLE or (table == RULES and _says_whom(leaf.field)) else set()
         else:
             member = self._members.setdefault(key, Choice({}, source))
             self._places[key, leaf.field] = source
@@ -266,13 +266,6 @@ def _value_of(record: type[Struct], leaf: Leaf) -> Any:
     if below:
         raise ValueError(f"{setting.key} must be {setting.allowed}.")
     return convert(setting, {name: leaf.value}, lenient=False)[name]
-
-
-def _spoils(table: str, leaf: Leaf, problem: Problem) -> bool:
-    """Whether a member means something else without this value. A provider does well without a key that there is not."""
-    if table == RULES:
-        return _says_whom(leaf.field)
-    return table in WHOLE and (table in ARRAYS or problem.code != "unknown_key")
 
 
 def _says_whom(field: str) -> bool:
