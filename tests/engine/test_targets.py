@@ -161,6 +161,12 @@ def test_a_dialect_that_goes_elsewhere_leaves_its_usual_provider() -> None:
     assert named.destination("anthropic/claude-opus-5", "anthropic", client_key=False) is not None
 
 
+def test_what_a_provider_speaks_is_what_the_settings_say() -> None:
+    there = targets({"OPENAI_API_KEY": "k"}, providers={"openai": {"dialects": ["openai-chat"]}})
+    assert there.destination("openai/gpt-5", "openai-chat", client_key=True) is not None
+    assert there.destination("openai/gpt-5", "openai-responses", client_key=True) is None
+
+
 def test_a_provider_at_the_address_of_an_upstream_gets_the_clients_key() -> None:
     there = targets(
         upstreams={"anthropic": "http://127.0.0.1:9000"},

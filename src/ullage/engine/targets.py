@@ -222,6 +222,8 @@ def _reachable(settings: Settings, environ: Mapping[str, str], upstreams: Mappin
         if any(one.root == root and dialect in one.dialects for one in found.values()):
             continue
         name = provider_of(root)
+        if name in settings.providers:
+            continue
         there = found.get(name) or Provider(name=name, root=root, dialects=(), problem=CLIENT_ALONE)
         if there.root == root:
             there = replace(there, problem="") if there.loopback else there
