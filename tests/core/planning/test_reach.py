@@ -177,6 +177,15 @@ def _is_result(fact: SliceFacts) -> bool:
     return fact.role == "tool"
 
 
+def test_what_is_beyond_reach_leaves_no_room_for_the_rest_of_a_pinned_turn() -> None:
+    pinned = (user(1), assistant(1))
+    turns = (pinned, (user(1), assistant(17)), *((user(0), assistant(0)) for _ in range(4)))
+    caps = structs.replace(CAPS, recent_tail=0)
+    whole = request(turns, hard=2, active=1, caps=caps, pinned=frozenset({0}), rescue=False, tail=10)
+    assert plan_whole(whole).kept[0] == 0
+    assert in_full(plan(whole)) == plan_whole(whole)
+
+
 @given(whole=requests())
 @settings(deadline=None, max_examples=600)
 def test_every_plan_is_as_if_all_had_been_taken_apart(whole: PlanInput) -> None:

@@ -145,7 +145,8 @@ class _Making:
         if not rests:
             return 0
         pieces = [piece for rest in rests for piece in rest.pieces]
-        others = _sum((*parts.lead_ins, *parts.exchanges, *parts.turns)) - _sum(rests)
+        # All that may be sent beside, also what is beyond reach and not among the parts.
+        others = sum(self._given.tokens) - _sum((*parts.mandatory, *parts.foremost, *rests))
         share = min(_sum(pieces), max(free // _RESTS_SHARE, free - others))
         taken = pieces[: count_fitting((piece.tokens for piece in pieces), share)]
         for piece in taken:
