@@ -66,7 +66,8 @@ CLIENTS = {
             program=BIN + "claude",
             arguments=("-p", "--model", "{model}", "--allowedTools", "Bash(ls:*)", "--", "{prompt}"),
             again=("-p", "-c", "--model", "{model}", "--allowedTools", "Bash(ls:*)", "--", "{prompt}"),
-            models={"claude-opus-5": "x-claude-code-session-id"},
+            # The second one takes thinking back only behind what it was made on.
+            models=dict.fromkeys(("claude-opus-5", "claude-opus-5-5"), "x-claude-code-session-id"),
             environment={"ANTHROPIC_API_KEY": "any", "DISABLE_AUTOUPDATER": "1"},
             instructions="CLAUDE.md",
             skill=".claude/skills",

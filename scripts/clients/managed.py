@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ONCE_MORE = "Please use the tool once more: list the files of this folder."
 """The second prompt."""
 
+MARK = "MARK-INSTRUCTIONS"
 PIN = "MARK-PIN Never touch generated files."
 
 FILES = 400
@@ -150,9 +151,9 @@ def check_sent(trial: Trial, model: str, sent: list[Exchange], arrived: list[Rec
     theirs = {text for one in posted for text in messages_of(one.request.body)}
     ours = [text for one in arrived if one.usage is not None for text in messages_of(one.body) if text not in theirs]
     if theirs:
-        strange = [text for text in ours if "MARK-PIN" not in text]
+        strange = [text for text in ours if "MARK-PIN" not in text and not is_part_of_one(text, theirs)]
         trial.check(f"{model}: every message is one of the client's, as it came", not strange, "\n".join(strange)[:600])
-    marks = {"the instruction file": b"MARK-INSTRUCTIONS"}
+    marks = {"the instruction file": MARK.encode()}
     if trial.client.tells_project:
         marks["what was pinned"] = b"MARK-PIN"
     for what, mark in marks.items():
@@ -173,6 +174,20 @@ def messages_of(body: bytes) -> list[str]:
         return []
     found = next((payload[key] for key in ("messages", "input", "contents") if key in payload), [])
     return [json.dumps(message, sort_keys=True) for message in found] if isinstance(found, list) else []
+
+
+def is_part_of_one(text: str, theirs: set[str]) -> bool:
+    """Whether it is a message of the client's without thinking that lost what it was made on, or without the words beside its
+    instruction file, whose turn has left."""
+    blocks = json.loads(text).get("content")
+    return isinstance(blocks, list) and any(
+        is_without(blocks, json.loads(one).get("content")) for one in theirs if MARK in one or '"thinking"' in one
+    )
+
+
+def is_without(blocks: list[Any], whole: Any) -> bool:
+    left = [one for one in whole if one not in blocks] if isinstance(whole, list) else []
+    return bool(left) and [one for one in whole if one in blocks] == blocks
 
 
 def add_files(trial: Trial) -> None:

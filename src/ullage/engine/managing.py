@@ -13,6 +13,7 @@ from ullage.core.planning import Awareness, Budget, Caps, PlanInput, plan, plan_
 from ullage.core.planning.assembling import Evidence, RequestFacts, lay_out, make_input, resolve_caps
 from ullage.core.planning.layout import Layout, render_layout
 from ullage.core.planning.manifest import report_plan
+from ullage.core.planning.prompts import find_forsaken
 from ullage.core.privacy import CLASSES, Exclusion
 from ullage.core.wire import Conversation, parse_request, read_message
 from ullage.core.wire.binding import refuses_unbound
@@ -59,6 +60,7 @@ class Managed:
 
     __slots__ = (
         "_conversation",
+        "_cut",
         "_given",
         "_plan",
         "_tail",
@@ -84,10 +86,12 @@ class Managed:
         excluded: tuple[Exclusion, ...] = (),
         tail_memories: tuple[TailMemory, ...] = (),
         unbound: tuple[int, ...] = (),
+        cut: tuple[int, ...] = (),
         unplanned: str = "",
     ) -> None:
         self._conversation = conversation
         self._unbound = unbound
+        self._cut = cut
         self._given = given
         self._plan = plan
         self._tail = tail
@@ -113,7 +117,14 @@ class Managed:
         cache = to_builtins(self._tail) if self._tail is not None else None
         pieces = (self._conversation.messages[index] for index in self._unbound)
         unbound = sum(_count_thinking(piece, self._conversation) for piece in pieces)
-        return report_plan(self._plan, self._given, cache=cache, timings_ms=self._timings_ms, unbound=unbound)
+        return report_plan(
+            self._plan,
+            self._given,
+            cache=cache,
+            timings_ms=self._timings_ms,
+            unbound=unbound,
+            cut=self._cut,
+        )
 
 
 class Managing:
@@ -192,7 +203,8 @@ class Managing:
         offered, excluded = self._screen(kept, destination)
         given, made, evidence, tail = self._plan(work, offered)
         planned = time.perf_counter()
-        layout = lay_out(conversation, made, evidence)
+        cuts = self._cut_words(work, given, made)
+        layout = lay_out(conversation, made, evidence, cuts)
         unbound = self._find_unbound(work, given, layout)
         if unbound and made.status == UNCHANGED:
             made = structs.replace(made, status="managed")
@@ -209,7 +221,17 @@ class Managing:
             excluded=excluded,
             tail_memories=self._tails.memories(asker.session),
             unbound=unbound,
+            cut=tuple(cuts),
         )
+
+    def _cut_words(self, work: _Work, given: PlanInput, made: Plan) -> dict[int, tuple[int, ...]]:
+        """The blocks that messages with instructions lose, since the turn that they opened has left."""
+        conversation = work.conversation
+        found = {
+            index: self._measuring.words(conversation.messages[index], conversation.dialect, work.meter)
+            for index in find_forsaken(given.facts, made.kept, given.alone)
+        }
+        return {index: words for index, words in found.items() if words}
 
     def _find_unbound(self, work: _Work, given: PlanInput, layout: Layout) -> tuple[int, ...]:
         """The messages whose thinking the provider would refuse. What an earlier run has put beside the messages of the client is

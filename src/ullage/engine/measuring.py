@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.core.accounting import Measure, Meter, measure_message, measure_system, measure_tool
 from ullage.core.planning import SliceFacts, facts_of
+from ullage.core.planning.prompts import find_words, instructs
 from ullage.core.wire import canonical_hash, read_message, read_system, read_tool
 from ullage.core.wire.binding import bare_hash, holds_thinking
 
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
 # About 150 bytes a hash and 600 bytes a measure: some 20 MB when both are full.
 _SLICES = 20_000
+# Messages that hold instruction files: mostly one a session.
+_MESSAGES_WITH_RULES = 1_000
 _HASH = attrgetter("hash")
-# Sections of the account in which a client's instruction files and skills are found (accounting specification, section 2).
-_INSTRUCTIONS = frozenset({"context", "skills"})
 
 
 class Measures(NamedTuple):
@@ -63,6 +64,7 @@ class Measuring:
         self._weights: TwoGenerations[tuple[int, str], int] = TwoGenerations(_SLICES)
         self._canonical: TwoGenerations[int, int] = TwoGenerations(_SLICES)
         self._bare: TwoGenerations[int, int] = TwoGenerations(_SLICES)
+        self._words: TwoGenerations[tuple[int, str], tuple[int, ...]] = TwoGenerations(_MESSAGES_WITH_RULES)
         self._measures: TwoGenerations[tuple[int, str], Measure] = TwoGenerations(_SLICES)
 
     def canonical_hashes(self, conversation: Conversation) -> tuple[int, ...]:
@@ -112,12 +114,19 @@ class Measuring:
         """The numbers of the messages in which the client sends instruction files or its index of skills."""
         dialect = conversation.dialect
 
-        def instructs(piece: Slice) -> bool:
-            measure = self._measure(piece, dialect, meter, None)
-            return any(entry.section in _INSTRUCTIONS for entry in measure.entries)
+        def is_rule(piece: Slice) -> bool:
+            return instructs(self._measure(piece, dialect, meter, None))
 
-        found = self._instruction_lists.map(meter.key, conversation.messages, self._keys(conversation), instructs)
-        return tuple(index for index, instructs_too in enumerate(found) if instructs_too)
+        found = self._instruction_lists.map(meter.key, conversation.messages, self._keys(conversation), is_rule)
+        return tuple(index for index, is_one in enumerate(found) if is_one)
+
+    def words(self, piece: Slice, dialect: Dialect, meter: Meter) -> tuple[int, ...]:
+        """The blocks in which the user speaks beside instructions (`core.planning.prompts`)."""
+        known = self._words.find((piece.hash, meter.key))
+        if known is None:
+            known = find_words(piece, dialect, meter)
+            self._words.keep((piece.hash, meter.key), known)
+        return known
 
     def weigh(self, conversation: Conversation, meter: Meter) -> Weights:
         """The tokens of every slice as one number each, for limits and plans; only new ones are read and counted."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, structs
@@ -18,6 +19,7 @@ from ullage.core.content import Message, Part
 from ullage.core.errors import CallError
 from ullage.core.tokens.json_text import compact_json
 from ullage.core.wire import read_message, read_system, read_tool, replace_result, write_user_message
+from ullage.core.wire.blocks import without_blocks
 from ullage.core.wire.layout import LAYOUTS
 
 from .budget import Budget
@@ -28,7 +30,7 @@ from .supplement import Supplement
 from .system_places import place_system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from ullage.core.accounting import Measure, Meter
     from ullage.core.wire import Conversation
@@ -203,8 +205,14 @@ def render_plan(
     return render_layout(conversation, lay_out(conversation, plan, evidence), model=model)
 
 
-def lay_out(conversation: Conversation, plan: Plan, evidence: Sequence[Evidence] = ()) -> Layout:
-    """The messages that a plan sends; the rest is as in `render_plan`."""
+def lay_out(
+    conversation: Conversation,
+    plan: Plan,
+    evidence: Sequence[Evidence] = (),
+    cuts: Mapping[int, Collection[int]] = MappingProxyType({}),
+) -> Layout:
+    """The messages that a plan sends, without the blocks that `cuts` names by the numbers of their messages; the rest is as in
+    `render_plan`."""
     texts = {one.id: one.text for one in evidence if isinstance(one, Supplement)}
     kept, moved = place_system(conversation, plan.kept) if plan.dropped else (plan.kept, {})
     inserted: dict[int, list[int | bytes]] = {index: list(messages) for index, messages in moved.items()}
@@ -212,6 +220,9 @@ def lay_out(conversation: Conversation, plan: Plan, evidence: Sequence[Evidence]
         message = write_user_message(_text_of(texts, placed.supplement_id, "supplement"), conversation.dialect)
         inserted.setdefault(placed.before, []).append(message)
     replaced, changes = _replaced(conversation, plan, evidence)
+    for index, numbers in cuts.items():
+        replaced[index] = without_blocks(conversation.messages[index], conversation.dialect, numbers)
+        changes[index] = xxh3_64_intdigest(f"without {sorted(numbers)}".encode())
     return Layout(kept=kept, inserted=inserted, replaced=replaced, changes=changes)
 
 

@@ -113,7 +113,7 @@ def facts_of(message: Message, dialect: Dialect, *, summary: bool = False) -> Sl
         hosted=tuple(_key(part, dialect) for part in calls if part.wire_type in _HOSTED),
         answers=tuple(_key(part, dialect) for part in results),
         results=tuple(_result_facts(results, hosted=message.role == "assistant")),
-        says=message.role == "tool" and any(map(_is_said, parts)),
+        says=message.role == "tool" and any(map(is_said, parts)),
         leads=len(parts) == 1 and parts[0].wire_type in _LEADING,
         opaque=dialect == "openai-responses" and any(_is_opaque(part) for part in parts),
         summary=summary,
@@ -132,7 +132,8 @@ def _is_spoken(parts: tuple[Part, ...], dialect: Dialect) -> bool:
     return dialect != "openai-responses" or not parts or any(part.kind in _SPOKEN for part in parts)
 
 
-def _is_said(part: Part) -> bool:
+def is_said(part: Part) -> bool:
+    """Whether it is what the user says, and not what the client adds to that."""
     if part.kind == "text":
         said = part.text.lstrip()
         return said != "" and not said.startswith(_HOST_WORDS)

@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from .bound import THINKING_UNBOUND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from .parts import PartKind
     from .records import Plan
@@ -35,15 +35,16 @@ def report_plan(
     timings_ms: Mapping[str, float] = _NOTHING,
     classes: Mapping[int, str] = _NOTHING,
     unbound: int = 0,
+    cut: Collection[int] = (),
 ) -> dict[str, Any]:
     """A plan and what it was made from as plain JSON.
 
     `included` and `excluded` are the client's messages with the group that each was chosen in; `supplements` and `left_out` are
     what was offered beside them. `reasons` counts the messages that are left out. `cache` says what the plan means for the
     provider's prompt cache, `classes` which messages are more than normal to privacy. `unbound` blocks of thinking are left out
-    since something before them has changed.
+    since something before them has changed. Of the messages `cut` the user's own words are left out.
     """
-    messages = _Messages(plan, given, classes)
+    messages = _Messages(plan, given, classes, cut)
     included, excluded = plan.kept, [drop.index for drop in plan.dropped]
     report = {
         "status": plan.status,
@@ -90,12 +91,12 @@ def count_reasons(plan: Plan) -> dict[str, int]:
 class _Messages:
     """The messages of a request as a plan's report tells them, those that are asked for."""
 
-    def __init__(self, plan: Plan, given: PlanInput, classes: Mapping[int, str]) -> None:
+    def __init__(self, plan: Plan, given: PlanInput, classes: Mapping[int, str], cut: Collection[int]) -> None:
         self._given = given
         self._classes = classes
         self._older = plan.older
         self._dropped = {drop.index: drop.reason for drop in plan.dropped}
-        self._replaced = {one.index for one in plan.replaced}
+        self._changes = [("replaced", {one.index for one in plan.replaced}), ("cut", frozenset(cut))]
         self._rows = self._find_rows(plan)
 
     def _find_rows(self, plan: Plan) -> dict[int, Row]:
@@ -127,7 +128,7 @@ class _Messages:
             "reason": self._dropped.get(index, row.reason if row is not None else None),
             "classification": self._class_of(index),
         }
-        return item | {"replaced": True} if index in self._replaced else item
+        return item | {name: True for name, indices in self._changes if index in indices}
 
     def _kind(self, index: int) -> PartKind:
         row = self._rows.get(index)
