@@ -128,7 +128,10 @@ def _with_effort(body: bytes, request: Request, target: Target, losses: Losses) 
             "effort",
             "With these tools, sampling or length, or amid this tool loop, it cannot think.",
         )
-    return render(conversation, options=thinking.options)
+    options = dict(thinking.options)
+    if request.effort.shown and options.get(("thinking", "type")) == "adaptive":
+        options["thinking", "display"] = "summarized"  # what some models leave out unless they are asked
+    return render(conversation, options=options)
 
 
 def _opens_without_thinking(messages: Sequence[Message]) -> bool:
