@@ -20,6 +20,7 @@ from ullage.core.errors import CallError
 from ullage.engine import Engine
 from ullage.engine.collecting import keep_collected
 from ullage.engine.knowledge import Nothing
+from ullage.engine.naming import name_sources
 from ullage.engine.targets import ConfiguredTargets
 from ullage.gateway import Gateway, GatewayServer
 from ullage.gateway.control import Control
@@ -100,7 +101,7 @@ async def running(
             clock_ms=_clock_ms,
             clock=time.perf_counter,
             new_id=_make_ids(),
-            sources=catalogs,
+            sources=name_sources(catalogs, settings) if catalogs is not None else None,
             data_dir=data_dir,
             targets=targets,
         )

@@ -216,6 +216,15 @@ def test_what_a_user_knows_better_counts() -> None:
     assert found["anthropic/nobody-knows-how-able"].capability.overall == "light"
 
 
+def test_a_well_known_provider_behind_a_proxy_offers_what_it_is_known_for() -> None:
+    there = targets({"OPENAI_API_KEY": "k"}, providers={"openai": {"url": "https://proxy.corp.example"}})
+    (found,) = there.candidates("openai-chat", client_key=False)
+    assert (found.target, found.price.source, found.capability.overall) == ("openai/gpt-5", "litellm", "frontier")
+    destination = there.destination("openai/gpt-5", "openai-chat", client_key=True)
+    assert destination is not None
+    assert (destination.root, destination.client_key) == ("https://proxy.corp.example", False)
+
+
 def test_a_name_of_ones_own_for_a_well_known_host_knows_what_is_known_of_it() -> None:
     there = targets(
         {"WORK": "k"},

@@ -9,6 +9,7 @@ import click
 from ullage.catalogs import load_now
 from ullage.core.errors import StoreError
 from ullage.engine.known import Known
+from ullage.engine.naming import name_sources
 from ullage.settings import load_settings
 from ullage.stores import open_reader
 
@@ -22,7 +23,7 @@ class Opened(Known):
     """All three, with the catalogues themselves at hand."""
 
     def __init__(self, settings: Settings, catalogs: Catalogs, store: Reader | None, *, now_ms: int) -> None:
-        super().__init__(settings, catalogs, store, now_ms=now_ms)
+        super().__init__(settings, name_sources(catalogs, settings), store, now_ms=now_ms)
         self.catalogs = catalogs
 
 

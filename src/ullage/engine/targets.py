@@ -23,6 +23,8 @@ from ullage.settings.route_config import make_route_config
 from ullage.upstream import provider_of
 from ullage.upstream.keys import check_destination
 
+from .naming import source_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -172,7 +174,7 @@ class ConfiguredTargets:
     def _ids(self, provider: Provider) -> Iterator[str]:
         """Ids that it is said to offer, and those that a scope names in full."""
         exact = [parts for one in self._named if "*" not in one and (parts := split_target(one)) is not None]
-        offered = provider.models or _newest(self._offers.models(provider_of(provider.root)))
+        offered = provider.models or _newest(self._offers.models(source_name(provider.name, provider.root)))
         yield from dict.fromkeys((*offered, *(model for name, model in exact if name == provider.name)))
 
     def _candidate(self, provider: Provider, model: str, dialect: Dialect, *, authenticated: bool) -> Candidate | None:
@@ -182,7 +184,7 @@ class ConfiguredTargets:
         capability = self._capability(record, provider)
         if not named and (self._scope or capability.overall == "unknown"):
             return None
-        layers = self._offers.layers(provider_of(provider.root), model)
+        layers = self._offers.layers(source_name(provider.name, provider.root), model)
         profile = resolve_by(self._settings, provider.name, model, dialect=dialect, layers=layers)
         found = replace(prepare_known(record, profile, self._config), capability=capability)
         if not named and (found.model.context_window is None or not found.price.known):
