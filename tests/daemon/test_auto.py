@@ -13,35 +13,14 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.cli.auto.routed import settings_text
 from tests.daemon.process import Process
-from tests.gateway.routes import FRONTIER, LIGHT, PRICES, STRONG
-from ullage.core.wire import DIALECTS
+from tests.gateway.routes import FRONTIER, LIGHT, STRONG
 from ullage.testing import FakeProvider, make_request
 
 EASY = "Rename the variable x in this line to count."
 HARD = "Plan and review the architecture of our payment service, then debug the failing production deployment."
 SESSION = "steered"
-FIGURES = """
-context_window = 200000
-max_output_tokens = 64000
-reasoning = true
-images = true
-"""
-
-
-def settings_of(url: str) -> str:
-    """Three models of one provider, as a user's file."""
-    models = ", ".join(f'"{target.partition("/")[2]}"' for target in PRICES)
-    dialects = ", ".join(f'"{dialect}"' for dialect in DIALECTS)
-    told = [
-        "[models]\nrefresh = false\n\n# how to choose\n[routing]\npolicy = 'balanced'  # as it comes\n",
-        f'[providers.anthropic]\nurl = "{url}"\ndialects = [{dialects}]\nkey = "none"\nmodels = [{models}]\n',
-        f'[routing.pools.pair]\ntargets = {{ "{STRONG}" = 1, "{FRONTIER}" = 1 }}\n',
-    ]
-    for target, price in PRICES.items():
-        prices = f"input_price = {price}\noutput_price = {5 * price}\ncache_read_price = {price / 10}\n"
-        told.append(f'[models.overrides."{target}"]{FIGURES}{prices}cache_write_price = {1.25 * price}\n')
-    return "\n".join(told)
 
 
 class User:
@@ -90,7 +69,7 @@ def config(fake: FakeProvider) -> Path:
     """The user's settings file."""
     file = Path(os.environ["XDG_CONFIG_HOME"]) / "ullage" / "config.toml"
     file.parent.mkdir(parents=True)
-    file.write_text(settings_of(fake.url))
+    file.write_text(settings_text(fake.url))
     return file
 
 

@@ -93,9 +93,10 @@ def assess(store: Store, judgement: Judgement, *, task: str | None, session: str
     Raises `InputError` where no task is over yet or none has that id; nothing is kept then.
     """
     found = settled_task(store, task, session)
+    said_before = max((one.created_ms for one in store.outcomes() if one.task == found.task_id), default=0)
     record = OutcomeRecord(
         id=f"said_{secrets.token_hex(_ID_BYTES)}",
-        created_ms=now_ms,
+        created_ms=max(now_ms, said_before + 1),  # what is said last holds, also where the clock stands still
         task=found.task_id,
         judgement=judgement,
         target=found.last_target,

@@ -127,7 +127,7 @@ def _render(report: dict[str, Any]) -> Iterator[str]:
         "pool": told(report["pool"]),
         "thinking": told(report["thinking"]),
         "scope": scope,
-        "rules": f"{report['rules']}, and {report['scenarios']} scenarios",
+        "rules": f"{report['rules']}; scenarios: {report['scenarios']}",
         "context": f"{tokens(report['context_tokens'])} tokens",
         "cache": report["cold"] or "warm, or not known",
         "decisions": str(report["decisions"]),

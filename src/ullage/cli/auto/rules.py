@@ -79,7 +79,10 @@ def _render(entries: tuple[Rule, ...], last: CallRecord | None, problems: list[s
 
 
 def _words(record: msgspec.Struct) -> str:
-    return ", ".join(
-        f"{name} {' '.join(map(str, value)) if isinstance(value, list | tuple) else value}"
-        for name, value in _said(record).items()
-    )
+    return ", ".join(f"{name.replace('_', ' ')} {_word(value)}" for name, value in _said(record).items())
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -63,7 +63,7 @@ def _render(place: Place, held: dict[str, Held], newest: CallRecord | None) -> l
     facts = {
         "session": _session(place),
         "activation": _activation(place, held),
-        "current": route.get("target") or "none yet",
+        "current": route.get("target") or ("none yet" if place.session else ""),
         "last route": _last(newest, route),
         "policy": told(held["policy"]),
         "pool": told(held["pool"]),

@@ -1,0 +1,138 @@
+"""Screens of `ullage auto`, `history` and `quota` over a database of routed calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.auto.routed import ATTIC, CELLAR, DEBUG, RULES
+from tests.cli.conftest import NOW_MS
+from tests.gateway.routes import FRONTIER, LIGHT, STRONG
+from ullage.engine.quota import KEPT_UNDER
+from ullage.stores import RouteOverride, SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .conftest import Run, Tell
+
+    Golden = Callable[[str, str], None]
+
+QUOTAS = """
+[routing.quota.providers.anthropic]
+max_usd = 10
+max_requests = 40
+[routing.quota.providers.openai]
+max_usd = 5
+"""
+SCREENS = {
+    "auto_status": ("auto",),
+    "auto_status_of_all": ("auto", "status", "--default"),
+    "auto_why": ("auto", "why"),
+    "auto_task": ("auto", "task"),
+    "auto_models": ("auto", "models"),
+    "auto_providers": ("auto", "providers"),
+    "auto_pool": ("auto", "pool"),
+    "auto_mode": ("auto", "mode"),
+    "auto_thinking": ("auto", "thinking"),
+    "auto_rules": ("auto", "rules"),
+    "auto_plan": ("auto", "plan", "Debug this failing test"),
+    "auto_metrics": ("auto", "metrics"),
+    "auto_doctor": ("auto", "doctor"),
+    "history": ("history",),
+}
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_screens(name: str, run: Run, routed: None, config: Path, golden: Golden) -> None:
+    config.write_text(config.read_text() + RULES)
+    status, out, err = run(*SCREENS[name])
+    assert (status, err) == (0, "")
+    golden(f"{name}.txt", out)
+
+
+def test_quotas_are_a_table(run: Run, tell: Tell, routed: None, config: Path, data_dir: Path, golden: Golden) -> None:
+    config.write_text(config.read_text() + QUOTAS)
+    session, key = KEPT_UNDER
+    window = NOW_MS - NOW_MS % 86_400_000
+    known = {
+        "anthropic": {"tally": {"window_start_ms": window, "requests": 36, "usd": 4.5}},
+        "google": {"retry_at_ms": NOW_MS + 600_000, "refused_ms": NOW_MS, "reason": "rate-limit"},
+    }
+    store = SqliteStore(data_dir / "ullage.db", clock_ms=lambda: NOW_MS)
+    store.put_route_override(RouteOverride(session=session, key=key, value=known, at_ms=NOW_MS))
+    store.close()
+    golden("quota.txt", run("quota")[1])
+    assert [one["provider"] for one in tell("quota")["providers"]] == ["anthropic", "google", "openai"]
+
+
+def test_without_quotas_that_is_said(run: Run, config: Path) -> None:
+    assert run("quota")[:2] == (0, "Nothing is known of any provider's quota yet.\n")
+    config.write_text(config.read_text().replace("[routing]", "[routing.quota]\nenabled = false\n[routing]"))
+    assert "not watched" in run("quota")[1]
+
+
+def test_before_anything_was_routed_screens_say_so(run: Run, tell: Tell, config: Path, data_dir: Path) -> None:
+    assert tell("auto")["session"] is None
+    assert run("auto", "why")[:2] == (0, "No decision yet.\n")
+    assert run("history")[:2] == (0, "No decision yet.\n")
+    assert run("auto", "metrics")[1] == "No call was routed in that time.\n"
+    assert run("auto", "shadow")[1].startswith("No task was watched in that time")
+    status, out, err = run("auto", "task")
+    assert (status, out) == (1, "") and "No task is over yet" in err
+    assert not data_dir.exists()
+
+
+def test_a_session_is_named_by_the_beginning_of_its_id(tell: Tell, routed: None) -> None:
+    assert tell("auto")["session"] == CELLAR
+    told = tell("auto", "--session", ATTIC[:6])
+    assert (told["session"], told["current"], told["last_route"]["policy"]) == (ATTIC, FRONTIER, "best")
+    assert [one["session"] for one in tell("history", "--session", ATTIC[:6])["decisions"]] == [ATTIC]
+
+
+def test_programs_are_told_the_same(tell: Tell, routed: None) -> None:
+    why = tell("auto", "why")["route"]
+    assert (why["target"], why["kept"], why["utility"]) == (STRONG, True, 0.72)
+    assert tell("auto", "task")["task_id"] == DEBUG
+    assert tell("auto", "models") == {"session": CELLAR, "models": [LIGHT, FRONTIER, STRONG], "stop": None}
+    plan = tell("auto", "plan", "Debug this failing test")
+    assert plan["sent"] is False and plan["target"] in (LIGHT, STRONG, FRONTIER)
+    metrics = tell("auto", "metrics")
+    assert metrics["total"]["attempts"] == 5 and metrics["quota"] == []
+    assert {one["target"]: one["success_rate"] for one in metrics["targets"]} == {
+        LIGHT: 1.0,
+        STRONG: 1.0,
+        FRONTIER: 0.0,
+    }
+    assert [one["target"] for one in tell("history")["decisions"]] == [STRONG, LIGHT, FRONTIER]
+    assert {one["target"]: one["excluded"] for one in tell("auto", "doctor")["candidates"]} == dict.fromkeys(
+        [LIGHT, STRONG, FRONTIER]
+    )
+
+
+def test_where_nobody_may_be_chosen_the_code_is_told(run: Run, routed: None, config: Path) -> None:
+    constraints = '\n[routing.constraints]\nprovider_deny = ["anthropic"]\n'
+    config.write_text(config.read_text() + constraints)
+    status, out, _ = run("auto", "models")
+    assert status == 1 and out.startswith("filtered-by-constraints: the constraints leave no model")
+    assert run("auto", "plan", "x")[0] == 1
+    assert "Nobody may take a request: filtered-by-constraints" in run("auto", "doctor")[1]
+
+
+def test_a_mistake_in_the_settings_is_told_with_the_rules(run: Run, routed: None, config: Path) -> None:
+    config.write_text(config.read_text() + '\n[[routing.rules]]\nname = "odd"\nthen = { policy = "cheap" }\n')
+    assert "Problem: " in run("auto", "rules")[1]
+
+
+def test_what_was_watched_is_added_up(run: Run, tell: Tell, routed: None, data_dir: Path) -> None:
+    from tests.cli.auto.routed import routed_call, weighed
+
+    store = SqliteStore(data_dir / "ullage.db", clock_ms=lambda: NOW_MS)
+    store.put_call(routed_call(20, "watched", LIGHT, 1, route={**weighed(LIGHT, STRONG), "shadow": STRONG}))
+    store.close()
+    out = run("auto", "shadow")[1]
+    assert out.startswith("1 task was watched; for 1 another target was selected.")
+    assert "how well it would have worked is not known" in out
+    assert tell("auto", "shadow")["pairs"][0]["selected"] == STRONG
