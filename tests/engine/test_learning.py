@@ -129,7 +129,7 @@ def test_votes_and_judged_tasks_are_preferences(learning: Learning, store: Memor
     learning.read(NOW_MS)
     signals, preferences = learning.signals(TASK, [GOOD, BAD], NOW_MS)
     assert preferences[GOOD] == pytest.approx(0.12)
-    assert preferences[BAD] == pytest.approx(-2 * 0.2 * (0.5 - 1 / 6) * 0.5)
+    assert preferences[BAD] == pytest.approx(-2 * 0.2 * (0.5 - 50 / 6 / 54) * 0.5)
     assert signals[GOOD] == Signals(learning="task quality +0.06")
 
 

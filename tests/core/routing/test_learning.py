@@ -190,9 +190,28 @@ def test_deliveries_say_nothing_of_quality_and_users_nothing_of_reliability() ->
 
 def test_judged_tasks_come_to_as_much_as_they_are_believed() -> None:
     quality = learn(judged=judged(True, True, True, False)).quality(TARGET, KINDS, NOW_MS)
-    assert quality.assessed == pytest.approx(0.2 * (4 / 6 - 0.5) * 4 / 8)
+    at_kind = (3 + 50 * 4 / 6) / (4 + 50)
+    assert quality.assessed == pytest.approx(0.2 * (at_kind - 0.5) * 4 / 8)
     assert quality.judged == 4
     assert learn(judged=judged(*[True] * 10_000)).quality(TARGET, KINDS, NOW_MS).assessed < 0.1
+
+
+def test_a_kind_is_told_from_the_others_only_by_enough_tasks() -> None:
+    """Three tasks of a kind say little of it; what the model makes of all tasks says more."""
+    good = [
+        Judged(id=f"g{n}", at_ms=NOW_MS, task=f"g{n}", target=TARGET, success=True, kinds=("plan",)) for n in range(40)
+    ]
+    few = learn(judged=[*good, *judged(*[False] * 3)]).quality(TARGET, KINDS, NOW_MS)
+    many = learn(judged=[*good, *judged(*[False] * 300)]).quality(TARGET, KINDS, NOW_MS)
+    assert few.offset > 0.05
+    assert many.offset < -0.05
+    assert learn(judged=[*good, *judged(*[False] * 300)]).quality(TARGET, ("plan",), NOW_MS).offset > many.offset + 0.05
+
+
+def test_of_several_kinds_each_has_a_say() -> None:
+    learned = learn(judged=[*judged(*[True] * 200, kinds=("debug",))])
+    alone, beside = (learned.quality(TARGET, kinds, NOW_MS).assessed for kinds in (("debug",), ("debug", "plan")))
+    assert 0 < beside < alone
 
 
 def test_as_many_successes_as_failures_move_nothing() -> None:
@@ -205,12 +224,12 @@ def test_of_what_is_said_of_one_task_the_newest_holds() -> None:
     assert learn(judged=[later, first]).quality(TARGET, KINDS, NOW_MS) == REST
 
 
-def test_what_is_learned_of_one_kind_is_not_said_of_another() -> None:
-    learned = learn(judged=judged(True, True, kinds=("debug",)))
-    failing = [Judged(id="x", at_ms=NOW_MS, task="x", target=TARGET, success=False, kinds=("plan",))]
-    both = learn(judged=[*judged(True, True, kinds=("debug",)), *failing])
-    assert both.quality(TARGET, ("debug",), NOW_MS) == learned.quality(TARGET, ("debug",), NOW_MS)
-    assert both.quality(TARGET, ("plan",), NOW_MS).offset < 0
+def test_what_is_learned_of_one_kind_is_said_of_another_less() -> None:
+    failing = [
+        Judged(id=f"x{n}", at_ms=NOW_MS, task=f"x{n}", target=TARGET, success=False, kinds=("plan",)) for n in range(9)
+    ]
+    learned = learn(judged=failing)
+    assert learned.quality(TARGET, ("plan",), NOW_MS).offset < learned.quality(TARGET, ("debug",), NOW_MS).offset < 0
 
 
 def test_votes_and_judged_tasks_move_a_utility_by_a_tenth_at_most_and_by_all_of_it() -> None:

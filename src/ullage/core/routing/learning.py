@@ -29,6 +29,9 @@ EXPLORATION = 0.08
 
 _DOUBT = 4
 """Attempts at which half of what they say is believed (section 23.2)."""
+_LIKENESS = 50
+"""Judged tasks of a kind that say as much of it as all tasks together: single outcomes vary by 0.5, a model's share of successes
+among kinds by some 0.07, and the square of their ratio is 50."""
 _PROVIDER_PART = 0.5
 # What is the fault of the request, or of whose key it is, says nothing of how reliably a provider delivers (section 18).
 _PROVIDER_FAULTS = frozenset({408, 425, 429})
@@ -173,10 +176,11 @@ class Learned(Struct, frozen=True, kw_only=True):
         """What votes and judged tasks say of a target at tasks of these kinds."""
         keys = _kinds_and_target(kinds, target)
         voted = sum(self.offsets.get(key, NO_OFFSET).at(now_ms) for key in keys) / len(keys)
-        judged = _best(self.judged, target, kinds, now_ms)
-        assessed = 2 * MOST * (judged.rate - 0.5) * judged.confidence
+        whole = _weight(self.judged, _target_key(target), now_ms)
+        rates = [_near(whole.rate, _weight(self.judged, key, now_ms)) for key in keys[:-1]] or [whole.rate]
+        assessed = 2 * MOST * (sum(rates) / len(rates) - 0.5) * whole.confidence
         return Quality(
-            offset=_clamp(voted + assessed, -MOST, MOST), voted=voted, assessed=assessed, judged=judged.attempts
+            offset=_clamp(voted + assessed, -MOST, MOST), voted=voted, assessed=assessed, judged=whole.attempts
         )
 
 
@@ -236,6 +240,11 @@ def _reliability(own: Count, provider: Count, exploration: float) -> Reliability
     return Reliability(
         score=_clamp(score, 0.0, 1.0), confidence=confidence, attempts=own.attempts, successes=own.successes
     )
+
+
+def _near(usual: float, count: Count) -> float:
+    """The part of successes at one kind of tasks, as far as there are enough of them to tell it from the usual one."""
+    return (count.successes + _LIKENESS * usual) / (count.attempts + _LIKENESS)
 
 
 def _best(counts: dict[Key, Count], target: str, kinds: Sequence[str], now_ms: int) -> Count:
