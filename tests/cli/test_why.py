@@ -92,6 +92,14 @@ def test_what_was_shortened_and_kept_against_the_tail_is_told(
     assert "The turn before the current one is kept although it is larger than the recent tail." in call(capsys)[1]
 
 
+def test_what_lost_its_ground_is_told(capsys: Screen, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = request(900, 400, limit=70_000)
+    record(data_dir, monkeypatch, plan=report_plan(plan(given), given, unbound=2, cut=(0,)))
+    out = call(capsys)[1]
+    assert "Without 2 blocks of thinking: its model takes it back only behind what it was made on" in out
+    assert "Instructions alone of message 0: what was asked there has left with its answer." in out
+
+
 def test_an_observed_call_went_as_it_came(
     capsys: Screen, golden: Golden, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

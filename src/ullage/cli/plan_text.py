@@ -173,6 +173,15 @@ def _changes(report: Report) -> Iterator[str]:
     if report["replaced"]:
         places = ", ".join(str(one["index"]) for one in report["replaced"])
         yield f"Shortened, with a note of what is missing: the results in {_named('message', places, report['replaced'])}."
+    cut = [item for item in report["included"] if item.get("cut")]
+    if cut:
+        places = ", ".join(str(item["index"]) for item in cut)
+        yield f"Instructions alone of {_named('message', places, cut)}: what was asked there has left with its answer."
+    if unbound := report.get("thinking_left_out", 0):
+        yield (
+            f"Without {counted(unbound, 'block')} of thinking: its model takes it back only behind what it was made on, and that"
+            " has changed."
+        )
     if report["rescued"]:
         yield "The turn before the current one is kept although it is larger than the recent tail."
 
