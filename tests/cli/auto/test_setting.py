@@ -70,8 +70,8 @@ def test_what_was_set_can_be_taken_back(run: Run, tell: Tell, data_dir: Path) ->
     for arguments in (("pin", LIGHT), ("mode", "best"), ("pool", "pair"), ("thinking", "pi")):
         run("auto", *arguments)
     assert len(set_for(data_dir, CELLAR)) == 4
-    for arguments in (("unpin",), ("mode", "--clear"), ("pool", "--clear"), ("thinking", "--clear")):
-        assert run("auto", *arguments)[0] == 0
+    for words in ("unpin", "mode --clear", "pool --clear", "thinking --clear"):
+        assert run("auto", *words.split())[0] == 0
     assert set_for(data_dir, CELLAR) == {}
     assert tell("auto", "mode")["policy"] == {"value": "balanced", "source": "settings"}
 
@@ -143,6 +143,6 @@ def test_a_policy_for_all_is_written_into_the_settings_and_the_rest_stays(
 def test_a_file_that_cannot_be_read_is_left_alone_and_nothing_is_set(run: Run, config: Path, data_dir: Path) -> None:
     config.write_text("[routing\n")
     status, _, err = run("auto", "mode", "cost", "--default")
-    assert status == 1 and "so it was left as it is" in err
+    assert status == 1 and "so it was left as it was" in err
     assert config.read_text() == "[routing\n"
     assert set_for(data_dir) == {}

@@ -37,7 +37,7 @@ def set_value(file: Path, key: str, value: Any) -> Set:
     new = set_line(old, section, name, value)
     if not _differs_alone(before, new, key, value):
         raise InputError(
-            f"{file} writes [{section}] in a way that cannot be changed, so it was left as it is.",
+            f"{file} writes [{section}] in a way that cannot be changed, so it was left as it was.",
             hint=f"Set {key} = {toml_value(value)} in it by hand.",
         )
     backup = str(back_up(file, old)) if file.exists() else None
@@ -66,7 +66,7 @@ def _parse(file: Path, text: str) -> dict[str, Any]:
 
 
 def _unreadable(file: Path, why: str) -> InputError:
-    return InputError(f"{file} {why}, so it was left as it is.", hint="Mend it first, then try again.")
+    return InputError(f"{file} {why}, so it was left as it was.", hint="Mend it first, then try again.")
 
 
 def _differs_alone(before: dict[str, Any], new: str, key: str, value: Any) -> bool:
