@@ -159,6 +159,25 @@ async def test_a_restart_is_no_reason_to_be_refused(
     assert count_thinking(list_sent(strict)[7]) == 1
 
 
+async def test_what_is_refused_all_the_same_is_not_sent_again(
+    tmp_path: Path, strict: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """Nothing is left of an earlier run, neither what was pinned nor on what answers were made."""
+    upstreams = dict.fromkeys(DIALECTS, strict.url)
+    async with run_gateway(upstreams, tmp_path, **MODES) as gateway:
+        agent = Agent(gateway, client)
+        await control(client, gateway, "pins", action="add", text="Use pnpm.", scope="session", session="agent")
+        await talk(agent, 2)
+    async with run_gateway(upstreams, tmp_path, **MODES) as gateway:
+        again = Agent(gateway, client)
+        again.messages = agent.messages
+        with pytest.raises(AssertionError, match="bound to a different conversation"):
+            await talk(again, 1, first=2)
+        again.messages.pop()
+        await talk(again, 2, first=2)
+    assert [count_thinking(messages) for messages in list_sent(strict)[-5:]] == [4, 0, 1, 2, 3]
+
+
 async def test_large_results_that_become_references_are_no_reason_to_be_refused(
     tmp_path: Path, strict: FakeProvider, client: aiohttp.ClientSession
 ) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Generator
+from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec.structs import replace
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from ullage.core.content import Answer
     from ullage.core.privacy import Destination, PrivacyReport
     from ullage.core.privacy.guard import PrivacyGuard
     from ullage.core.wire import Conversation
@@ -176,6 +178,12 @@ class Departing:
                 self._reader.read_conversation(observation, exchange, later, placed=observation.virtual)
         except Exception:  # noqa: BLE001 - as above
             tell_fault(exchange)
+
+    def note_answer(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
+        """Takes in how a planned request was answered."""
+        if observation.managed is not None and (exchange.status or 0) >= HTTPStatus.BAD_REQUEST:
+            error = answer.error_message if answer is not None else None
+            self._managing.note_failure(observation.session, observation.managed, error or "")
 
     def _depart(self, observation: Observation, exchange: Exchange, body: bytes) -> Steps[Departure]:
         reader = self._reader

@@ -18,7 +18,7 @@ from ullage.core.privacy import CLASSES, Exclusion
 from ullage.core.wire import Conversation, parse_request, read_message
 from ullage.core.wire.binding import refuses_unbound
 
-from .binding import Bindings
+from .binding import REFUSAL, Bindings
 from .facts import TwoGenerations
 from .keeping import Asker
 from .tails import Tails
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ullage.core.planning import Plan, Supplement
+    from ullage.core.planning.bound import Settled
     from ullage.core.planning.tail_records import TailChoice, TailMemory
     from ullage.core.privacy import Classification, Destination
     from ullage.core.privacy.guard import PrivacyGuard
@@ -53,7 +54,7 @@ what it holds is no conversation of its own (faults, section 2: split-parallel).
 class Managed:
     """What came of a request. `body` is what is sent in place of the client's own, `None` for that itself. `estimate` are the
     provider's tokens of the prompt as sent, `why` is the plan in a line, `excluded` what its destination may not see,
-    `tail_memories` what its session's next request goes by.
+    `settled` which thinking is left out and sent, `tail_memories` what its session's next request goes by.
 
     The rest is made when it is asked for, once the request is on its way.
     """
@@ -65,10 +66,10 @@ class Managed:
         "_plan",
         "_tail",
         "_timings_ms",
-        "_unbound",
         "body",
         "estimate",
         "excluded",
+        "settled",
         "status",
         "tail_memories",
         "why",
@@ -85,12 +86,12 @@ class Managed:
         timings_ms: Mapping[str, float] | None = None,
         excluded: tuple[Exclusion, ...] = (),
         tail_memories: tuple[TailMemory, ...] = (),
-        unbound: tuple[int, ...] = (),
+        settled: Settled | None = None,
         cut: tuple[int, ...] = (),
         unplanned: str = "",
     ) -> None:
         self._conversation = conversation
-        self._unbound = unbound
+        self.settled = settled
         self._cut = cut
         self._given = given
         self._plan = plan
@@ -100,7 +101,7 @@ class Managed:
         self.excluded = excluded
         self.tail_memories = tail_memories
         self.status = plan.status if plan is not None else UNCHANGED
-        self.why = _in_a_line(plan, unbound) if plan is not None else unplanned
+        self.why = _in_a_line(plan, settled.unbound if settled is not None else ()) if plan is not None else unplanned
         self.estimate = _provider_tokens(plan, given) if plan is not None and given is not None else None
 
     def conversation(self) -> Conversation:
@@ -115,14 +116,14 @@ class Managed:
         if self._plan is None or self._given is None:
             return {"status": UNCHANGED, "error": None, "warnings": [self.why]}
         cache = to_builtins(self._tail) if self._tail is not None else None
-        pieces = (self._conversation.messages[index] for index in self._unbound)
-        unbound = sum(_count_thinking(piece, self._conversation) for piece in pieces)
+        unbound = self.settled.unbound if self.settled is not None else ()
+        pieces = (self._conversation.messages[index] for index in unbound)
         return report_plan(
             self._plan,
             self._given,
             cache=cache,
             timings_ms=self._timings_ms,
-            unbound=unbound,
+            unbound=sum(_count_thinking(piece, self._conversation) for piece in pieces),
             cut=self._cut,
         )
 
@@ -205,7 +206,8 @@ class Managing:
         planned = time.perf_counter()
         cuts = self._cut_words(work, given, made)
         layout = lay_out(conversation, made, evidence, cuts)
-        unbound = self._find_unbound(work, given, layout)
+        settled = self._settle(work, given, layout)
+        unbound = settled.unbound if settled is not None else ()
         if unbound and made.status == UNCHANGED:
             made = structs.replace(made, status="managed")
         body = _render(conversation, made, layout, unbound)
@@ -220,7 +222,7 @@ class Managing:
             timings_ms=timings_ms,
             excluded=excluded,
             tail_memories=self._tails.memories(asker.session),
-            unbound=unbound,
+            settled=settled,
             cut=tuple(cuts),
         )
 
@@ -233,14 +235,19 @@ class Managing:
         }
         return {index: words for index, words in found.items() if words}
 
-    def _find_unbound(self, work: _Work, given: PlanInput, layout: Layout) -> tuple[int, ...]:
-        """The messages whose thinking the provider would refuse. What an earlier run has put beside the messages of the client is
-        not known: with pins or memory, nothing that it had thought can be trusted."""
+    def _settle(self, work: _Work, given: PlanInput, layout: Layout) -> Settled | None:
+        """Which thinking the provider would refuse; `None` where it refuses none. What an earlier run has put beside the messages
+        of the client is not known: with pins or memory, nothing that it had thought can be trusted."""
         if not work.binds:
-            return ()
+            return None
         return self._bindings.settle(
             work.asker, work.conversation, work.facts.facts, layout, trusting=not given.supplements
         )
+
+    def note_failure(self, session: str, managed: Managed, error: str) -> None:
+        """Takes in that the provider did not answer what was planned, and what it said."""
+        if managed.settled is not None:
+            self._bindings.note_failure(session, managed.settled, refused=REFUSAL in error)
 
     def recall(self, records: Iterable[SessionRecord]) -> None:
         """Takes up the tails of earlier runs' sessions."""

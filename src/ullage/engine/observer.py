@@ -230,3 +230,4 @@ class Observer:
         if answered is not None:
             self.quotas.note(answered)
         self._routing.settle(observation, exchange, answer)
+        self._departing.note_answer(observation, exchange, answer)

@@ -33,6 +33,7 @@ class Session:
         self.known: dict[int, Basis] = {}
         self.signed: dict[int, Signed] = {}
         self.unbound: list[tuple[int, ...]] = []
+        self.keys: list[int] = []
 
     def ask(self, dropped: int = 0, ours: Sequence[int] = (), *, trusting: bool = True, thinks: bool = True) -> Settled:
         """A question and its answer; `dropped` of the oldest messages are not sent, `ours` are put in before the question."""
@@ -47,6 +48,7 @@ class Session:
         self.known |= dict.fromkeys(settled.lost, GONE)
         assert settled.key is not None
         self.known[settled.key] = settled.basis
+        self.keys.append(settled.key)
         self.unbound.append(settled.unbound)
         marks, newest = self.look_at(sent, settled.unbound)
         number = len(self.said)
@@ -129,6 +131,15 @@ def test_what_is_not_known_is_taken_for_the_clients_own_unless_that_cannot_be_tr
     sent = [Sent(place, one.mark) for place, one in enumerate(said)]
     assert settle(said, sent, session.known.get, trusting=True).unbound == ()
     assert settle(said, sent, session.known.get, trusting=False).unbound == (1, 3)
+
+
+def test_answers_whose_thinking_is_sent_are_named_so_that_a_refusal_can_be_told_of_them() -> None:
+    session = Session()
+    keys = [session.ask().key for _ in range(3)]
+    settled = session.ask()
+    assert (list(settled.held), settled.lost) == (keys, ())
+    settled = session.ask(dropped=2)
+    assert (settled.held, list(settled.lost)) == ((), [*keys[1:], session.keys[3]])
 
 
 def test_messages_of_the_model_in_a_row_are_one_answer() -> None:

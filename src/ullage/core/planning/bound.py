@@ -52,10 +52,12 @@ class Sent(NamedTuple):
 
 class Settled(Struct, frozen=True, kw_only=True):
     """What comes of a request: the numbers of the messages whose thinking is left out, the keys of the answers that they belong
-    to, and what the coming answer is made on, to be known by `key`; `None` where it goes on with an answer that began before."""
+    to (`lost`) and of those whose thinking is sent (`held`), and what the coming answer is made on, to be known by `key`; `None`
+    where it goes on with an answer that began before."""
 
     unbound: tuple[int, ...]
     lost: tuple[int, ...]
+    held: tuple[int, ...]
     key: int | None
     basis: Basis
 
@@ -94,6 +96,7 @@ def settle(
     chain, newest = _Chain(), 0
     unbound: list[int] = []
     lost: list[int] = []
+    held: list[int] = []
     before, holds = -1, False
     for index, mark in sent:
         thought = 0
@@ -104,7 +107,9 @@ def settle(
             elif before != index - 1:
                 holds = False
             thought = said[index].thought
-            if thought and not holds:
+            if thought and holds:
+                held.append(answer.key)
+            elif thought:
                 unbound.append(index)
                 lost.append(answer.key)
                 thought = 0
@@ -112,7 +117,8 @@ def settle(
         if mark or thought:
             chain.add(mark or thought)
         before = index if index is not None else -1
-    return Settled(unbound=tuple(unbound), lost=tuple(lost), key=key, basis=Basis(chain.value(), newest))
+    basis = Basis(chain.value(), newest)
+    return Settled(unbound=tuple(unbound), lost=tuple(lost), held=tuple(held), key=key, basis=basis)
 
 
 def _find_answers(said: Sequence[Said]) -> tuple[dict[int, _Answer], int | None]:
