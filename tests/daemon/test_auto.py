@@ -125,3 +125,15 @@ async def test_what_a_user_sets_beside_it_holds_from_the_next_request_on(
     assert (await user.tell("auto", "task"))["assessment"] == "success"
     assert len((await user.tell("history"))["decisions"]) == 5
     assert 'policy = "cost"' in config.read_text() and "# how to choose" in config.read_text()
+
+
+async def test_the_daemon_tells_where_its_settings_are_from(
+    daemon: Process, client: aiohttp.ClientSession, config: Path
+) -> None:
+    token = (daemon.data_dir / "token").read_text()
+    headers = {"authorization": f"Bearer {token}"}
+    async with client.get(f"{daemon.url}/ullage/v1/config", headers=headers) as response:
+        told = await response.json()
+    assert told["sources"]["routing.policy"] == {"kind": "user", "file": str(config), "line": 6}
+    assert told["sources"]["server.port"] == {"kind": "flag", "flag": "--port"}
+    assert told["settings"]["routing"]["policy"] == "balanced"

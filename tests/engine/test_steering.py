@@ -86,6 +86,16 @@ def test_where_nobody_can_be_reached_that_is_told() -> None:
     assert "`ullage doctor`" in caught.value.hint
 
 
+def test_what_was_set_later_by_the_clock_holds_and_that_is_told() -> None:
+    store = MemoryStore()
+    put_settings(store, "", {"policy": "best"}, 2)
+    with pytest.raises(StoreError) as caught:
+        put_settings(store, "", {"policy": "cost"}, 1)
+    assert caught.value.code == "set_later"
+    put_settings(store, "", {"policy": "best"}, 1)
+    assert store.route_overrides("") == {"policy": "best"}
+
+
 def test_what_may_not_be_durable_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStore()
     monkeypatch.setattr(store, "flush", lambda timeout_s=5.0: False)

@@ -107,7 +107,8 @@ def check_setting(
 
 
 def put_settings(store: Store, session: str, values: Mapping[Key, str | None], now_ms: int) -> None:
-    """Keeps what was set for a session, or for all, and waits until it is durable. Raises `StoreError` if that fails."""
+    """Keeps what was set for a session, or for all, and waits until it is durable. Raises `StoreError` if that fails, and where
+    something holds that was set later by the clock."""
     for key, value in values.items():
         store.put_route_override(RouteOverride(session=session, key=key, value=value, at_ms=now_ms))
     if not store.flush():
@@ -115,6 +116,13 @@ def put_settings(store: Store, session: str, values: Mapping[Key, str | None], n
             "It is not known whether that was written.",
             hint=" ".join(store.problems()) or "Look with `ullage auto status` before you try again.",
             code="indeterminate",
+        )
+    held = store.route_overrides(session)
+    if any(held.get(key) != value for key, value in values.items()):
+        raise StoreError(
+            "Something else holds that was set later, by the clock of this machine.",
+            hint="Is its clock right? `ullage auto status` tells what holds.",
+            code="set_later",
         )
 
 
