@@ -12,7 +12,6 @@ from ullage.cli.records import print_lines, table, tokens
 from ullage.core.errors import CallError
 from ullage.core.terminal import safe
 
-from .asking import open_asking
 from .holding import hold, told
 from .place import look, whose
 from .rules import routing_problems
@@ -45,6 +44,8 @@ def examine(place: Place) -> dict[str, Any]:
     """As programs get it."""
     from ullage.settings.route_config import make_route_config
     from ullage.stores.routed import list_decisions
+
+    from .asking import open_asking
 
     held = hold(place)
     entries = make_route_config(place.settings).rules.entries

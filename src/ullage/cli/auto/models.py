@@ -10,7 +10,6 @@ from ullage.cli.output import print_json
 from ullage.cli.records import print_lines
 from ullage.core.terminal import safe
 
-from .asking import Asking, open_asking
 from .place import look, whose
 
 if TYPE_CHECKING:
@@ -34,8 +33,10 @@ def command(session: str | None, everyone: bool, as_json: bool, data_dir: str | 
 
 def ask_eligible(session: str | None, *, everyone: bool, data_dir: str | None) -> tuple[Eligible, Place]:
     """Who may take the session's next request."""
+    from .asking import open_asking
+
     with look(session, everyone, data_dir) as place:
-        asking: Asking = open_asking(place)
+        asking = open_asking(place)
         return asking.previewing.eligible(asking.standing, asking.candidates), place
 
 

@@ -11,7 +11,6 @@ from ullage.cli.inputs import STDIN, read_input
 from ullage.cli.output import print_json
 from ullage.cli.records import print_lines, table
 
-from .asking import open_asking
 from .place import look, whose
 from .telling import tell_choice
 
@@ -32,6 +31,8 @@ def command(prompt: str, images: bool, session: str | None, everyone: bool, as_j
     It goes by what is set for the session, by what was learned and by quotas. Nothing is sent, and no small model is asked.
     The exit status is 1 where nobody may take it.
     """
+    from .asking import open_asking
+
     text = read_input(STDIN).decode("utf-8", "replace") if prompt == STDIN else prompt
     with look(session, everyone, data_dir) as place:
         asking = open_asking(place)
