@@ -31,6 +31,7 @@ NAMED = {
     "claude-code": ("ullage/auto",),
     "codex": ("ullage/auto",),
     "pi": ("ullage/auto", "ullage-anthropic/auto", "ullage-responses/auto", "ullage-google/auto"),
+    "opencode": ("openai/ullage/auto", "anthropic/ullage/auto", "google/ullage/auto"),
     "gemini-cli": ("ullage/auto",),
     "aider": ("openai/ullage/auto", "anthropic/ullage/auto"),
 }
@@ -64,6 +65,8 @@ def run_routed(trial: Trial, *, record: Path | None = None) -> None:
             prepare(trial, before.url)
             if client.name == "pi":
                 add_providers(trial.home / ".pi" / "agent" / "models.json", before.url)
+            if client.name == "opencode":
+                add_models(trial.home / ".config" / "opencode" / "opencode.json")
             for model in names:
                 seen = len(list(provider.requests))
                 ask(trial, program, model, PROMPT, client.answer, model)
@@ -106,6 +109,14 @@ def add_providers(file: Path, url: str) -> None:
             "compat": compat,
             "models": [model],
         }
+    file.write_text(json.dumps(settings))
+
+
+def add_models(file: Path) -> None:
+    """The router as a model of opencode's providers, as docs/how-to/routed-requests.md has it."""
+    settings = json.loads(file.read_text())
+    for name in ("openai", "anthropic", "google"):
+        settings.setdefault("provider", {}).setdefault(name, {})["models"] = {"ullage/auto": {}}
     file.write_text(json.dumps(settings))
 
 

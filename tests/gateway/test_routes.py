@@ -98,3 +98,11 @@ def test_a_credential_goes_to_the_provider_of_its_own_protocol() -> None:
 @pytest.mark.parametrize("path", ["/", "/favicon.ico", "/v2/messages", "/api/other", "/v1", "/v1beta"])
 def test_other_paths_are_not_ours_to_relay(path: str) -> None:
     assert find_endpoint("POST", path, {}) is None
+
+
+@pytest.mark.parametrize("path", ["/v1beta/ullage/auto", "/v1beta/models/ullage/auto", "/v1beta/models/ullage%2Fauto"])
+def test_the_router_is_named_in_geminis_path_in_every_way_that_sdks_have(path: str) -> None:
+    endpoint = find_endpoint("POST", f"{path}:streamGenerateContent", {})
+    assert endpoint is not None
+    assert (endpoint.dialect, endpoint.model, endpoint.stream) == ("gemini", "ullage/auto", True)
+    assert endpoint.path.startswith("/v1beta/models/")

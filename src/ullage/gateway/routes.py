@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from ullage.core.routing.identity import VIRTUAL_TARGETS
 from ullage.engine import Endpoint
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ _GEMINI_CALL = re.compile(
     r"^/v1(?:beta|alpha)?/(?:models|tunedModels)/([^:]+)"
     r":(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents|batchGenerateContent)$"
 )
+# Vercel's SDK takes a name with a slash for a whole path.
+_BARE_NAME = re.compile(rf"^(/v1(?:beta|alpha)?)/(?=(?:{'|'.join(map(re.escape, sorted(VIRTUAL_TARGETS)))}):)")
 _GEMINI_PURPOSE: dict[str, tuple[Purpose, bool | None]] = {
     "generateContent": ("generate", False),
     "streamGenerateContent": ("generate", True),
@@ -49,7 +52,7 @@ _PREFIXES: tuple[tuple[str, Dialect], ...] = (
 
 def find_endpoint(method: str, raw_path: str, headers: Mapping[str, str], query: str = "") -> Endpoint | None:
     """What a provider request asks for, or `None` if the path is none of theirs. Header names are lower case."""
-    path = _normalise(raw_path)
+    path = _BARE_NAME.sub(r"\1/models/", _normalise(raw_path))
     if method == "POST" and (known := _POSTS.get(path)):
         return Endpoint(dialect=known[0], purpose=known[1], path=path)
     if method == "POST" and (call := _GEMINI_CALL.match(path)):
