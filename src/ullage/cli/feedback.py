@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ullage.core.errors import CallError
+from ullage.core.errors import InputError
 from ullage.core.terminal import safe
 
 from . import records
@@ -78,5 +78,5 @@ def _known(place: Place) -> frozenset[str]:
 
     try:
         return frozenset(one.target for one in candidates_of(place))
-    except CallError:  # nobody can be reached: the store alone tells then
+    except InputError:  # nobody can be reached: the store alone tells then
         return frozenset()

@@ -91,7 +91,11 @@ def _load_candidates(
         return prepare_candidates(found.models, config), found.warnings
     from .route_models import find_candidates
 
-    return find_candidates(settings, config)
+    try:
+        return find_candidates(settings, config)
+    except CallError as error:
+        hint = f"{error.hint} Or give models with --models FILE."
+        raise CallError(f"route: {error.message}", hint=hint, code=error.code) from error
 
 
 def answer_line(line: bytes, router: Router, default: Ask) -> bytes:

@@ -81,6 +81,7 @@ def _nobody(targets: ConfiguredTargets) -> CallError:
     lacking = [f"{one.name}: {one.problem or 'Too little is known of its models.'}" for one in meant]
     keys = ", ".join(variables[0] for variables in list(KEY_VARIABLES.values())[:3])
     return CallError(
-        " ".join(["route: No provider can be reached, and none was called yet.", *lacking]),
-        hint=f"Set a key ({keys}, …), name a provider under [providers], or give models with --models FILE.",
+        " ".join(["No provider can be reached, and none was called yet.", *lacking]),
+        hint=f"Set a key ({keys}, …), or name a provider under [providers].",
+        code="scope-empty",
     )

@@ -121,6 +121,17 @@ def test_where_nobody_may_be_chosen_the_code_is_told(run: Run, routed: None, con
     assert "Nobody may take a request: filtered-by-constraints" in run("auto", "doctor")[1]
 
 
+def test_without_any_provider_it_is_said_what_is_missing(run: Run, config: Path, data_dir: Path) -> None:
+    config.write_text("[models]\nrefresh = false\n")
+    for arguments in (("models",), ("providers",), ("plan", "x"), ("pin", LIGHT, "--default")):
+        status, out, err = run("auto", *arguments)
+        assert (
+            (status, out) == (1, "") and err.startswith("ullage: No provider can be reached") and "--models" not in err
+        )
+    assert "Nobody may take a request: No provider can be reached" in run("auto", "doctor")[1]
+    assert run("feedback", "good", LIGHT)[0] == 2
+
+
 def test_a_mistake_in_the_settings_is_told_with_the_rules(run: Run, routed: None, config: Path) -> None:
     config.write_text(config.read_text() + '\n[[routing.rules]]\nname = "odd"\nthen = { policy = "cheap" }\n')
     assert "Problem: " in run("auto", "rules")[1]

@@ -28,7 +28,7 @@ class Asking(NamedTuple):
 
 
 def open_asking(place: Place) -> Asking:
-    """Raises `StoreError`, and `CallError` where nobody can be reached."""
+    """Raises `StoreError`, and `InputError` where nobody can be reached."""
     learning = Learning(place.store, explore=place.settings.routing.explore)
     learning.read(records.now_ms())
     quotas = recall_quotas(place.settings, place.store)

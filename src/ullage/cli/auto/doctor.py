@@ -9,7 +9,7 @@ import click
 from ullage.cli import records
 from ullage.cli.output import print_json
 from ullage.cli.records import print_lines, table, tokens
-from ullage.core.errors import CallError
+from ullage.core.errors import CallError, InputError
 from ullage.core.terminal import safe
 
 from .holding import hold, told
@@ -68,7 +68,7 @@ def examine(place: Place) -> dict[str, Any]:
         asking = open_asking(place)
         eligible = asking.previewing.eligible(asking.standing, asking.candidates)
         preview = asking.previewing.plan("", asking.standing, asking.candidates, now_ms=records.now_ms())
-    except CallError as error:
+    except (CallError, InputError) as error:  # settings that make no sense, or nobody to choose among
         return {**report, "fault": f"{error.message} {error.hint}".strip()}
     return {
         **report,

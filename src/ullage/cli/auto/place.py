@@ -10,7 +10,7 @@ import click
 from ullage.cli import records
 from ullage.cli.keeping import named_session
 from ullage.cli.records import ago, data_dir_option, json_option, open_records, print_lines
-from ullage.core.errors import CallError, StoreError
+from ullage.core.errors import CallError, InputError, StoreError
 from ullage.core.terminal import safe
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def tell_set(
 def candidates_of(place: Place) -> tuple[Candidate, ...]:
     """Whom the session's next request could go to: those that speak its client's dialect; of a new session, any.
 
-    Raises `CallError` where nobody can be reached.
+    Raises `InputError` where nobody can be reached.
     """
     from ullage.cli.route_models import find_candidates
     from ullage.core.wire import DIALECTS
@@ -156,10 +156,11 @@ def candidates_of(place: Place) -> tuple[Candidate, ...]:
 
     newest = newest_decision(place.store, place.session) if place.session else None
     spoken = tuple(one for one in DIALECTS if newest is None or one == newest.dialect)
-    found, _ = find_candidates(
-        place.settings, make_route_config(place.settings), dialects=spoken, data_dir=place.data_dir
-    )
-    return found
+    config = make_route_config(place.settings)
+    try:
+        return find_candidates(place.settings, config, dialects=spoken, data_dir=place.data_dir)[0]
+    except CallError as error:  # of the settings, not of how we were called
+        raise InputError(error.message, hint=error.hint, code=error.code) from error
 
 
 def _find_session(store: Reader, session: str | None, *, everyone: bool) -> str | None:
