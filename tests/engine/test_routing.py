@@ -20,7 +20,7 @@ from ullage.engine import Engine
 from ullage.engine.targets import Destination
 from ullage.gateway.routes import find_endpoint
 from ullage.settings import Settings
-from ullage.stores import CallRecord, MemoryStore
+from ullage.stores import CallRecord, MemoryStore, RouteOverride
 from ullage.testing import Exchange, make_request
 
 LIGHT, STRONG, FRONTIER = "anthropic/claude-haiku-4-5", "anthropic/claude-sonnet-4-5", "openai/gpt-5"
@@ -225,3 +225,15 @@ def test_what_is_learned_of_tokens_is_what_fits_are_judged_by() -> None:
         second = desk.ask("word " * 30_000, "Done.", EASY)
     assert route(first)["context_tokens"] < 60_000
     assert route(second)["context_tokens"] == pytest.approx(90_000, rel=0.05)
+
+
+def test_what_is_set_for_a_session_holds_for_its_sub_agents_and_branches() -> None:
+    agent = {"user-agent": "claude-cli/2.1.0", "x-claude-code-session-id": "main", "x-claude-code-agent-id": "a1"}
+    with Desk() as desk:
+        for session, target in (("", LIGHT), ("main", FRONTIER)):
+            desk.store.put_route_override(RouteOverride(session=session, key="pin", value=target, at_ms=1))
+        sub = desk.ask(EASY, session=None, headers=agent)
+        other = desk.ask(EASY)
+        desk.store.put_route_override(RouteOverride(session="main/a1", key="pin", value=STRONG, at_ms=2))
+        own = desk.ask(EASY, "Done.", HARD, session=None, headers=agent)
+    assert [route(call)["target"] for call in (sub, other, own)] == [FRONTIER, LIGHT, STRONG]

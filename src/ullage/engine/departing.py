@@ -26,6 +26,7 @@ from .kinds import CONVERSATION
 from .managing import Managing
 from .observation import Observation
 from .reading import tell_fault
+from .recording import parent_session
 from .route_sending import RouteSending
 from .route_telling import report_stop, tell_route
 from .routing import Asked, RouteStopped, Routing, has_key, is_helper
@@ -254,6 +255,7 @@ class Departing:
             hashes=reader.measuring.canonical_hashes(conversation),
             client_key=has_key(exchange.headers),
             now_ms=exchange.created_ms,
+            ancestors=self._heard(observation),
             fitted=self._is_planned(observation, exchange),
             tokens=lambda target: reader.estimate(observation, exchange, stripped, target),
             warm=lambda: reader.find_warm(observation.session, stripped, exchange.created_ms),
@@ -341,6 +343,16 @@ class Departing:
 
     def _asker(self, observation: Observation) -> Asker:
         """Whose request it is. A branch is asked for by those that it came from, too."""
+        ancestors = self._ancestors(observation)
+        return Asker(session=observation.session, project=self._find_project(observation.project), ancestors=ancestors)
+
+    def _heard(self, observation: Observation) -> tuple[str, ...]:
+        """The sessions whose settings hold for this one as well: those it branched off from, and whoever started it."""
+        started = parent_session(observation.caller)
+        return (*self._ancestors(observation), *([started] if started is not None else []))
+
+    def _ancestors(self, observation: Observation) -> tuple[str, ...]:
+        """The sessions that a branch came from, the nearest first."""
         session, kinship = observation.session, observation.kinship
         if kinship is not None and kinship.parent is not None:
             self._parents[session] = kinship.parent
@@ -351,7 +363,7 @@ class Departing:
         while parent is not None and parent not in ancestors:
             ancestors.append(parent)
             parent = self._parents.get(parent)
-        return Asker(session=session, project=self._find_project(observation.project), ancestors=tuple(ancestors))
+        return tuple(ancestors)
 
     def _destination(self, exchange: Exchange) -> Destination | None:
         if self._guard is None:

@@ -88,7 +88,7 @@ class Recorder:
             client_version=caller.version,
             identity=caller.identity or "fingerprint",
             agent=caller.agent,
-            parent=known.parent if known is not None else parent or _parent_session(caller),
+            parent=known.parent if known is not None else parent or parent_session(caller),
             started_ms=min(exchange.created_ms, known.started_ms if known is not None else exchange.created_ms),
             last_ms=max(exchange.created_ms, known.last_ms if known is not None else 0),
             calls=(known.calls if known is not None else 0) + 1,
@@ -224,7 +224,8 @@ def _plain_tails(managed: Managed | None, known: SessionRecord | None) -> tuple[
     return known.tails if known is not None else ()
 
 
-def _parent_session(caller: Caller) -> str | None:
+def parent_session(caller: Caller) -> str | None:
+    """The session that started this one, as its client says."""
     if caller.session is not None and caller.agent:
         return f"{caller.session}/{caller.parent_agent}" if caller.parent_agent else caller.session
     return caller.parent_session

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -62,7 +62,8 @@ _CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 class Asked(Struct, frozen=True, kw_only=True):
     """A request for a virtual model, as routing sees it. `tokens` estimates its prompt in tokens of a target, `warm` the tokens
     that each target's cache holds of it; both are asked for where they are needed. `counting`: it asks for no answer, but for a
-    count of its tokens, say. `graded` is what a small model said of the task. `fitted`: a plan will make the prompt fit."""
+    count of its tokens, say. `graded` is what a small model said of the task. `fitted`: a plan will make the prompt fit.
+    `ancestors` are the sessions whose settings hold for it too, the nearest first."""
 
     session: str
     helper: bool
@@ -78,6 +79,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     warm: Callable[[], Mapping[str, int]]
     graded: Graded = NOT_ASKED
     fitted: bool = False
+    ancestors: tuple[str, ...] = ()
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -148,7 +150,7 @@ class Routing:
         known = self.sessions.find(asked.session)
         turn = read_turn(asked.conversation, asked.facts)
         candidates = self._candidates(asked)
-        overrides = self._overrides(asked.session)
+        overrides = self._overrides(asked)
         decision = (
             self._run_errand(asked, turn, known, candidates, overrides)
             if asked.helper
@@ -162,7 +164,7 @@ class Routing:
         if asked.helper or not classifying.enabled:
             return NOT_ASKED
         known, turn = self.sessions.find(asked.session), read_turn(asked.conversation, asked.facts)
-        overrides = self._overrides(asked.session)
+        overrides = self._overrides(asked)
         prefix, text = parse_prefix(turn.text, first_turn=turn.first)
         if overrides.pin is not None or prefix.model is not None:
             return NOT_ASKED
@@ -214,12 +216,21 @@ class Routing:
             return ()
         return self._targets.candidates(asked.conversation.dialect, client_key=asked.client_key)
 
-    def _overrides(self, session: str) -> Overrides:
-        with contextlib.suppress(
-            StoreError
-        ):  # the settings alone hold then; the store says itself what is wrong with it
-            return read_overrides(self._store.route_overrides(session))
+    def _overrides(self, asked: Asked) -> Overrides:
+        with contextlib.suppress(StoreError):  # the settings alone hold; the store says itself what is wrong with it
+            return read_overrides(self._read_overrides(asked))
         return Overrides()
+
+    def _read_overrides(self, asked: Asked) -> Mapping[str, Any]:
+        """What was set for the session, else for one it came from, else for all."""
+        held = self._store.route_overrides(asked.session)
+        if not asked.ancestors:
+            return held
+        everyone = self._store.route_overrides()
+        for ancestor in asked.ancestors:
+            inherited = self._store.route_overrides(ancestor)
+            held = {**held, **{key: value for key, value in inherited.items() if held.get(key) == everyone.get(key)}}
+        return held
 
     def _run_errand(
         self, asked: Asked, turn: Turn, known: SessionRoute, candidates: Sequence[Candidate], overrides: Overrides
