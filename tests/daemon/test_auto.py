@@ -120,6 +120,8 @@ async def test_what_a_user_sets_beside_it_holds_from_the_next_request_on(
 
     voted = await user.tell("feedback", "bad", LIGHT, "--reason", "forgot a file")
     assert (voted["target"], voted["preference"], voted["cap"]) == (LIGHT, -0.02, 0.1)
+    plan = await user.tell("auto", "plan", EASY)
+    assert {one["target"]: one["preference"] for one in plan["ranked"]}[LIGHT] < 0
     judged = await user.tell("outcome", "success")
     assert judged["outcome"] == "success" and judged["task"] == (await user.tell("auto", "task"))["task_id"]
     assert (await user.tell("auto", "task"))["assessment"] == "success"

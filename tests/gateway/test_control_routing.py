@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -131,12 +130,13 @@ async def test_a_vote_moves_the_next_decision_at_once(
         for _ in range(6):
             body = {"vote": "bad", "target": before["target"], "session": "s", "reason": "forgot a file"}
             _, voted = await control(gateway, client, "feedback", body)
-        await asyncio.to_thread(gateway.engine.learning.read, 10**13)
         after = (await control(gateway, client, "route", prompt=EASY, session="s"))[1]
+        came = await ask(gateway, client, make_request("anthropic", model="auto", turns=[EASY, "Done.", EASY]))
         _, listed = await control(gateway, client, "feedback", limit="2")
     assert (voted["preference"], voted["cap"]) == (pytest.approx(-0.1), 0.1)
     score = {one["target"]: one["score"] for one in after["ranked"]}[before["target"]]
     assert score < before["ranked"][0]["score"]
+    assert {one["target"]: one["preference"] for one in came.route["ranked"]}[before["target"]] < 0
     assert [one["reason"] for one in listed["feedback"]] == ["forgot a file"] * 2
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from ullage.core.errors import CallError
+from ullage.core.errors import CallError, StoreError
 from ullage.core.wire import DIALECTS
 from ullage.engine.judging import (
     assess,
@@ -114,7 +115,7 @@ class Steering:
             reason=asked.reason,
             now_ms=now_ms(),
         )
-        self._engine.learning.expire()
+        self._heed()
         return report_voted(voted)
 
     def outcomes(self, query: Query) -> Any:
@@ -126,7 +127,7 @@ class Steering:
         """Keeps what is said of a task; routes heed it at once."""
         asked = decode(_JUDGE, body)
         found = assess(self._store, asked.outcome, task=asked.task, session=asked.session, now_ms=now_ms())
-        self._engine.learning.expire()
+        self._heed()
         return report_assessed(found)
 
     def quota(self, query: Query) -> Any:
@@ -135,6 +136,12 @@ class Steering:
             "enabled": self._settings.routing.quota.enabled,
             "providers": self._engine.quotas.report(now_ms()),
         }
+
+    def _heed(self) -> None:
+        """Has the next request go by what was just said. It is kept, whether or not that can be read now."""
+        self._engine.learning.expire()
+        with contextlib.suppress(StoreError):
+            self._engine.learning.read(now_ms())
 
     def _preview(self, asked: PreviewRoute) -> Any:
         standing = self._previewing.stand(asked.session or EVERY_SESSION)
