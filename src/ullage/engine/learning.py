@@ -205,6 +205,7 @@ class _Answers:
             return None, 0.0
         signals = Signals(
             latency_ms=None if pace is None else pace.answer_ms,
+            read_ms=None if pace is None else pace.read_ms,
             reliability=None if reliability is None else reliability.score,
             learning=tell(reliability, quality),
         )

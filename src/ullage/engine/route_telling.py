@@ -41,6 +41,8 @@ def tell_route(decision: Decision, thinking: str) -> RouteTold:
     if route is not None and route.confidence is not None:
         told.append(f"confidence={route.confidence:.2f}")
     told += [f"reasons={', '.join((*reasons, *decision.notes))}"]
+    if route is not None and route.warnings:
+        told.append(f"warnings={', '.join(route.warnings)}")
     switch = route.selection.switch if route is not None and route.selection is not None else None
     if switch is not None and switch.stay_usd is not None and switch.switch_usd is not None:
         told.append(

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 # Nobody's answer is waited for: these say nothing of how a model serves.
 _NO_ANSWERS = frozenset({"count_tokens"})
-_INPUTS = ("input_fresh", "cache_read", "cache_write")
+_READ = ("input_fresh", "cache_write")
+_INPUTS = (*_READ, "cache_read")
 
 
 def to_sample(record: SampleRecord) -> Sample:
@@ -53,10 +54,15 @@ def to_delivery(record: AttemptRecord) -> Delivery | None:
 
 def to_timing(record: AttemptRecord) -> Timing | None:
     """The times of a streamed answer that came whole."""
-    output = (record.usage or {}).get("output")
+    usage = record.usage or {}
     if record.outcome != "ok" or not record.streamed or record.first_byte_ms is None or record.duration_ms is None:
         return None
-    return Timing(first_ms=record.first_byte_ms, whole_ms=record.duration_ms, output=output or 0)
+    return Timing(
+        first_ms=record.first_byte_ms,
+        whole_ms=record.duration_ms,
+        output=usage.get("output") or 0,
+        read=sum(usage.get(part) or 0 for part in _READ),
+    )
 
 
 def to_usage(record: AttemptRecord) -> Usage | None:

@@ -75,3 +75,31 @@ def test_ratios_are_kept_apart() -> None:
 def test_calls_without_a_prompt_have_no_share_of_the_cache() -> None:
     empty = Usage(estimated=0, prompt=0, cached=0, output=3)
     assert ratios_of([empty] * 3) == Ratios(input=None, cached=None, output=3)
+
+
+def reading(first_ms: float, read: int) -> Timing:
+    return Timing(first_ms=first_ms, whole_ms=first_ms + 1_000, output=100, read=read)
+
+
+def test_what_reading_takes_is_told_by_long_prompts_against_short_ones() -> None:
+    """Complaint C18: 45,000 tokens were read anew for 408 seconds."""
+    pace = pace_of([reading(1_900, 100)] * 3 + [reading(109_900, 12_100)] * 3)
+    assert pace == Pace(first_ms=1_000, token_ms=10, read_ms=9)
+    assert pace.first_ms + 45_000 * 9 == pytest.approx(406_000)
+
+
+@pytest.mark.parametrize(
+    "timings",
+    [
+        [reading(500, 100)] * 6,
+        [reading(500, 100)] * 3 + [reading(900, 3_000)] * 3,
+        [reading(500, 20_000)] * 6,
+        [reading(500, 100)] * 8 + [reading(90_000, 50_000)] * 2,
+        [reading(900, 100)] * 3 + [reading(500, 20_000)] * 3,
+    ],
+    ids=["all short", "none long", "all long", "two odd ones", "longer ones are quicker"],
+)
+def test_what_reading_takes_is_unknown_where_answers_do_not_tell(timings: list[Timing]) -> None:
+    pace = pace_of(timings)
+    assert pace is not None
+    assert (pace.read_ms, pace.first_ms in (500, 900)) == (None, True)

@@ -262,3 +262,25 @@ def test_what_a_classifier_says_of_a_task_holds_for_its_route() -> None:
     assert (graded.task.complexity, graded.task.demand.reasoning, graded.task.confidence) == (0.8, 0.7, 0.65)
     assert graded.task.minimum_tier == "strong"
     assert {one.code for one in graded.excluded} == {"tier-too-low"}
+
+
+def test_a_weaker_target_that_takes_over_unasked_is_told() -> None:
+    """Complaint C4: a strong model was silently changed for a small one."""
+    pair = MODELS[1:]
+    spent = RouteSession(first_turn=False, current=SONNET, signals={SONNET: Signals(quota="blocked")})
+    told = f"{HAIKU} takes over from {SONNET}, light in place of strong"
+    assert resolve_route(pair, DEBUG, session=spent).warnings == (f"{told}: the quota of anthropic is spent (blocked)",)
+    failed = RouteSession(first_turn=False, current=SONNET, failed={SONNET: "it failed twice"})
+    assert resolve_route(pair, DEBUG, session=failed).warnings == (f"{told}: it failed twice",)
+    assert resolve_route(pair, DEBUG, session=RouteSession(first_turn=False, current=SONNET, pin=HAIKU)).warnings == ()
+    up = RouteSession(first_turn=False, current=HAIKU, failed={HAIKU: "it failed twice"})
+    assert resolve_route(pair, DEBUG, session=up).warnings == ()
+
+
+def test_a_pin_that_comes_too_late_is_told() -> None:
+    """Complaint C3: a marker that was not heeded was passed over in silence."""
+    for pin in ("@ultra", f"@model:{OPUS}"):
+        late = resolve_route(MODELS, f"{pin} {DEBUG}", current=HAIKU)
+        assert late.prompt == f"{pin} {DEBUG}"
+        assert "not heeded" in late.warnings[0]
+    assert resolve_route(MODELS, f"@media is what I mean; {DEBUG}", current=HAIKU).warnings == ()

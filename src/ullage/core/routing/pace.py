@@ -20,26 +20,35 @@ LEAST_SAMPLES = 3
 ANSWER_TOKENS = 800
 """The answer by which targets are compared (section 12.4): so that nobody is slow for having been given long tasks."""
 
+LONG_READ_TOKENS = 4_000
+"""Answers to prompts with fewer tokens that no cache held do not tell what reading takes: networks vary by as much (ours)."""
+
 _LEAST_RATIO, _MOST_RATIO = 0.5, 2.0
 
 
 class Timing(Struct, frozen=True, kw_only=True, gc=False):
-    """The times of one streamed answer in milliseconds, and its tokens."""
+    """The times of one streamed answer in milliseconds, and its tokens; `read` are those of the prompt that no cache held."""
 
     first_ms: float
     whole_ms: float
     output: int
+    read: int = 0
 
 
 class Pace(Struct, frozen=True, kw_only=True, gc=False):
-    """Medians over a target's answers: milliseconds up to the first part, and per token after it."""
+    """Medians over a target's answers: milliseconds up to the first part, and per token after it.
+
+    `read_ms` is what each token of a prompt takes that no cache holds. Where it is known, `first_ms` is without it; `None` where
+    the answers do not tell, and then `first_ms` has it for the usual prompt.
+    """
 
     first_ms: float
     token_ms: float
+    read_ms: float | None = None
 
     @property
     def answer_ms(self) -> float:
-        """What an answer of the usual length takes."""
+        """What an answer of the usual length takes, without the reading of its prompt where that is known."""
         return self.first_ms + ANSWER_TOKENS * self.token_ms
 
 
@@ -66,10 +75,31 @@ def pace_of(timings: Sequence[Timing]) -> Pace | None:
     known = [one for one in timings[:SAMPLES] if one.output > 0 and one.whole_ms > one.first_ms >= 0]
     if len(known) < LEAST_SAMPLES:
         return None
-    return Pace(
-        first_ms=percentile([one.first_ms for one in known], 0.5),
-        token_ms=percentile([(one.whole_ms - one.first_ms) / one.output for one in known], 0.5),
-    )
+    token_ms = percentile([(one.whole_ms - one.first_ms) / one.output for one in known], 0.5)
+    first_ms, read_ms = _reading(known)
+    return Pace(first_ms=first_ms, token_ms=token_ms, read_ms=read_ms)
+
+
+def _reading(timings: Sequence[Timing]) -> tuple[float, float | None]:
+    """The usual start, and what a token of the prompt adds to it: the medians of long prompts against those of short ones.
+
+    Long is what reads more than half of what three answers at least have read, so that one odd answer decides nothing.
+    """
+    most = sorted((one.read for one in timings), reverse=True)[LEAST_SAMPLES - 1]
+    long = [one for one in timings if one.read > most / 2]
+    short = [one for one in timings if one.read <= most / 2]
+    if most >= LONG_READ_TOKENS and len(short) >= LEAST_SAMPLES:
+        read, start = _middle(short)
+        more, later = _middle(long)
+        if later > start:
+            read_ms = (later - start) / (more - read)
+            return max(0.0, start - read * read_ms), read_ms
+    return _middle(timings)[1], None
+
+
+def _middle(timings: Sequence[Timing]) -> tuple[float, float]:
+    """The median tokens that were read, and the median start."""
+    return percentile([one.read for one in timings], 0.5), percentile([one.first_ms for one in timings], 0.5)
 
 
 def ratios_of(usages: Sequence[Usage]) -> Ratios:

@@ -48,5 +48,10 @@ def parse_prefix(prompt: str, *, first_turn: bool = True) -> tuple[Prefix, str]:
     return NO_PREFIX, prompt
 
 
+def is_late_pin(prompt: str, *, first_turn: bool) -> bool:
+    """Whether a prompt begins with a pin that does not count, because it is not a conversation's first."""
+    return not first_turn and parse_prefix(prompt)[0].pinned
+
+
 def _rest(prompt: str, begun: str, match: re.Match[str]) -> str:
     return begun[match.end() :] or prompt

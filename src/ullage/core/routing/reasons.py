@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .task import TaskProfile
 
 _MIXED = "mixed"
+_LONG_READING_MS = 10_000
 
 
 def tell_reasons(selection: Selection, weighing: Weighing) -> tuple[str, ...]:
@@ -28,6 +29,9 @@ def tell_reasons(selection: Selection, weighing: Weighing) -> tuple[str, ...]:
         reasons.append(label)
     if terms.latency >= 0.8 and task.latency_sensitivity >= 0.6:
         reasons.append("low latency")
+    reading = _tell_reading(chosen.target, weighing)
+    if reading is not None:
+        reasons.append(reading)
     if signals.learning is not None:
         reasons.append(signals.learning)
     if terms.quota < 0.3:
@@ -42,6 +46,16 @@ def tell_reasons(selection: Selection, weighing: Weighing) -> tuple[str, ...]:
         reasons.append("cache-aware stickiness")
     reasons.append(chosen.candidate.capability.describe())
     return tuple(reasons)
+
+
+def _tell_reading(target: str, weighing: Weighing) -> str | None:
+    """How long the model reads before it answers, where that is long."""
+    situation = weighing.situation
+    tokens = max(situation.context, weighing.task.required_context_tokens)
+    reading_ms = situation.reading_ms(target, tokens)
+    if reading_ms < _LONG_READING_MS:
+        return None
+    return f"reads {tokens - situation.warmth(target):,} tokens anew, about {reading_ms / 1_000:.0f} s"
 
 
 def _tell_task(task: TaskProfile) -> list[str]:

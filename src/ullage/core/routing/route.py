@@ -30,7 +30,7 @@ from .filtering import (
     set_aside,
 )
 from .pools import Pool, PoolModel
-from .prefix import Prefix, parse_prefix
+from .prefix import Prefix, is_late_pin, parse_prefix
 from .pricing import NO_OVERRIDES as NO_PRICES
 from .pricing import PriceOverride
 from .reasons import tell_reasons
@@ -48,6 +48,11 @@ if TYPE_CHECKING:
     from .models import ModelRecord
 
 _SPENT = ("blocked", "cooldown")
+_FORCING = frozenset({"fit", "circuits", "failover", "quota"})
+_LATE_PIN = (
+    "the pin at the beginning is not heeded and stays in the text: pins are for a conversation's first prompt, later ones may "
+    "begin with @again-stronger or @again-cheaper"
+)
 _RANKS: dict[str, int] = {tier: tier_rank(tier) for tier in TIERS}
 _TIER_BY_RANK = {rank: tier for tier, rank in _RANKS.items()}
 _NO_EVIDENCE = Evidence()
@@ -228,7 +233,11 @@ def resolve_route(
         excluded=pitch.excluded,
         rule=pitch.rule.name if pitch.rule is not None else None,
         verdicts=verdicts,
-        warnings=(*pitch.warnings, *_warn_of_names(pin, known, session)),
+        warnings=(
+            *pitch.warnings,
+            *_warn_of_names(pin, known, session),
+            *([_LATE_PIN] if is_late_pin(prompt, first_turn=session.first_turn) else []),
+        ),
         stop=eligible.stop,
     )
     return _decide(route, pitch, weighing, session) if pitch.candidates else route
@@ -239,13 +248,15 @@ def _decide(route: Route, pitch: _Pitch, weighing: Weighing, session: RouteSessi
     selection = select(score(pitch.candidates, weighing.task, weighing.policy, weighing.situation), weighing)
     chosen = selection.chosen
     quota = session.signals.get(chosen.target, NO_SIGNALS).quota
+    warnings = [*route.warnings, *_tell_forced_step_down(chosen, pitch, session)]
+    warnings += [f"{chosen.target}: quota {quota}"] if quota in _SPENT else []
     added = [route.rule] if route.rule is not None else []
     added += ["cache cold"] if session.cold and session.current is not None else []
     return replace(
         route,
         target=chosen.target,
         thinking=_fit(route.demanded_thinking, chosen.candidate.model),
-        warnings=(*route.warnings, f"{chosen.target}: quota {quota}") if quota in _SPENT else route.warnings,
+        warnings=tuple(warnings),
         reasons=(*tell_reasons(selection, weighing), *added),
         selection=selection,
     )
@@ -301,14 +312,24 @@ def _situate(
     )
 
 
+def _tell_forced_step_down(chosen: RouteScore, pitch: _Pitch, session: RouteSession) -> tuple[str, ...]:
+    """That a weaker target takes over, because the current one may not go on: nobody asked for that (complaints C4 and C34)."""
+    left = next((one for one in pitch.excluded if one.target == session.current and one.stage in _FORCING), None)
+    if left is None or pitch.steps_down or not 0 < chosen.rank < pitch.current_rank:
+        return ()
+    tiers = f"{_TIER_BY_RANK[chosen.rank]} in place of {_TIER_BY_RANK[pitch.current_rank]}"
+    return (f"{chosen.target} takes over from {left.target}, {tiers}: {left.reason}",)
+
+
 class _Pitch(Struct, frozen=True, kw_only=True):
-    """Who is left after the soft filters; the rule, unless it had to be ignored."""
+    """Who is left after the soft filters; the rule, unless it had to be ignored; the rank of the current target's tier."""
 
     candidates: tuple[Candidate, ...]
     excluded: tuple[Excluded, ...]
     warnings: tuple[str, ...]
     rule: Rule | None
     steps_down: bool
+    current_rank: int
 
 
 def _narrow(
@@ -328,8 +349,9 @@ def _narrow(
             candidates, dropped = set_aside(candidates, "rules", reasons)
             excluded += dropped
     steps_down = False
+    current_rank = _rank_of(session.current, known)
     if prefix.bump:
-        candidates, dropped, told = _step(candidates, prefix.bump, _rank_of(session.current, known))
+        candidates, dropped, told = _step(candidates, prefix.bump, current_rank)
         excluded += dropped
         warnings.append(told)
         steps_down = prefix.bump < 0
@@ -345,6 +367,7 @@ def _narrow(
         warnings=tuple(warnings),
         rule=rule,
         steps_down=steps_down,
+        current_rank=current_rank,
     )
 
 

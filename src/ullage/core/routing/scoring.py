@@ -37,11 +37,12 @@ _FREE = "/free"
 class Signals(Struct, frozen=True, kw_only=True, gc=False):
     """What past attempts and the provider's quota say of a target; `None` is not known.
 
-    `latency_ms` is what an answer of the usual length takes (section 25.4). `learning` tells in a few words what was learned.
-    `uvi` is the part of a quota that is used, 1 all of it.
+    `latency_ms` is what an answer of the usual length takes (section 25.4), and `read_ms` what each token of the prompt adds that
+    no cache holds. `learning` tells in a few words what was learned. `uvi` is the part of a quota that is used, 1 all of it.
     """
 
     latency_ms: float | None = None
+    read_ms: float | None = None
     reliability: float | None = None
     learning: str | None = None
     quota: Literal["unknown", "healthy", "warning", "blocked", "cooldown"] = "unknown"
@@ -85,6 +86,14 @@ class Situation(Struct, frozen=True, kw_only=True):
         if self.cold:
             return 0
         return self.warm.get(target, self.context if target == self.current else 0)
+
+    def reading_ms(self, target: str, tokens: int) -> float:
+        """What reading a prompt of so many tokens takes at a target, as far as its cache does not hold it (complaint C18).
+
+        0 where nobody knows.
+        """
+        read_ms = self.signals.get(target, NO_SIGNALS).read_ms
+        return read_ms * max(0, tokens - self.warmth(target)) if read_ms else 0.0
 
 
 class Terms(Struct, frozen=True, kw_only=True, gc=False):
@@ -197,7 +206,7 @@ def score(
     request = [_request_usd(candidate, tokens, task.required_output_tokens) for candidate in candidates]
     costs = request if situation.cache_model == "v1" else _horizon_costs(prices, task, situation)
     cost_terms = _cheapness(targets, costs)
-    latency = _quickness([situation.signals.get(target, NO_SIGNALS).latency_ms for target in targets])
+    latency = _quickness([_answer_ms(target, tokens, situation) for target in targets])
     pool = pool_scores(situation.pool, targets, situation.attempts, model=situation.pool_model)
     adjustments = _adjustments(candidates, situation, prices) if situation.cache_model == "v1" else {}
     weights = WEIGHTS[policy]
@@ -311,6 +320,12 @@ def _cheapness(targets: Sequence[str], costs: Sequence[float | None]) -> list[fl
         else:
             terms.append(1 - (cost - low) / (high - low))
     return terms
+
+
+def _answer_ms(target: str, tokens: int, situation: Situation) -> float | None:
+    """When an answer of the usual length to this prompt is there, in milliseconds; `None` where the target has no time."""
+    usual = situation.signals.get(target, NO_SIGNALS).latency_ms
+    return None if usual is None else usual + situation.reading_ms(target, tokens)
 
 
 def _quickness(times: Sequence[float | None]) -> list[float]:
