@@ -70,11 +70,11 @@ def _messages(request: Request, losses: Losses) -> list[dict[str, Any]]:
 
 
 def _loop_start(messages: Sequence[Message]) -> int:
-    """The place of the last message of the user that is more than results: what its hosts call a turn begins there."""
+    """The place of the last message of the user that opens a turn; one that carries a result opens none (design, section 11)."""
     places = [
         place
         for place, message in enumerate(messages)
-        if message.role == "user" and not all(isinstance(part, Result) for part in message.parts)
+        if message.role == "user" and not any(isinstance(part, Result) for part in message.parts)
     ]
     return places[-1] if places else -1
 
