@@ -12,7 +12,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from ullage.core.planning.assembling import lay_out
-from ullage.core.planning.bound import GONE, Basis, Said, settle
+from ullage.core.planning.bound import GONE, Basis, settle
 from ullage.core.planning.facts import facts_of
 from ullage.core.planning.layout import list_sent, render_layout
 from ullage.core.planning.records import Drop, Placed, Plan
@@ -73,10 +73,10 @@ class Session:
         bare = [bare_hash(piece) if holds_thinking(piece) else own for piece, own in zip(pieces, whole, strict=True)]
         facts = [facts_of(read_message(piece, "anthropic"), "anthropic") for piece in pieces]
         said = [
-            Said(mark, own if own != mark else 0, fact.role == "assistant")
+            (mark, own if own != mark else 0, fact.role == "assistant")
             for own, mark, fact in zip(whole, bare, facts, strict=True)
         ]
-        settled = settle(said, list(list_sent(layout, bare)), self.known.get, trusting=True)
+        settled = settle(said, list_sent(layout, bare), self.known.get, trusting=True)
         self.known |= dict.fromkeys(settled.lost, GONE)
         assert settled.key is not None
         self.known[settled.key] = settled.basis

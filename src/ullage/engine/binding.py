@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ullage.core.planning.bound import GONE, Basis, Said, Settled, settle
+from ullage.core.planning.bound import GONE, Basis, Settled, settle
 from ullage.core.planning.layout import list_sent
 
 from .facts import TwoGenerations
@@ -49,11 +49,11 @@ class Bindings:
         taken to have been made on the client's own messages if we are `trusting`, and else for useless."""
         whole, bare = self._measuring.canonical_hashes(conversation), self._measuring.bare_hashes(conversation)
         said = [
-            Said(mark, own if own != mark else 0, fact.role == "assistant")
+            (mark, own if own != mark else 0, fact.role == "assistant")
             for own, mark, fact in zip(whole, bare, facts, strict=True)
         ]
         sessions = (asker.session, *asker.ancestors)
-        settled = settle(said, list(list_sent(layout, bare)), lambda key: self._find(sessions, key), trusting=trusting)
+        settled = settle(said, list_sent(layout, bare), lambda key: self._find(sessions, key), trusting=trusting)
         for key in settled.lost:
             self._bases.keep((asker.session, key), GONE)
         if settled.key is not None:

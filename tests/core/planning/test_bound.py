@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ullage.core.planning.bound import GONE, Basis, Said, Sent, Settled, settle
+from ullage.core.planning.bound import GONE, Basis, Sent, Settled, settle
 
 OURS = 7_000_000
 
@@ -16,6 +16,14 @@ OURS = 7_000_000
 def nothing(key: int) -> Basis | None:
     """What is known at the start."""
     return None
+
+
+class Said(NamedTuple):
+    """A message of the client."""
+
+    mark: int
+    thought: int
+    answers: bool
 
 
 class Signed(NamedTuple):
@@ -39,8 +47,8 @@ class Session:
         """A question and its answer; `dropped` of the oldest messages are not sent, `ours` are put in before the question."""
         number = len(self.said)
         self.said.append(Said(1_000 + number, 0, False))
-        sent = [Sent(place, self.said[place].mark) for place in range(dropped, number + 1)]
-        sent[-1:-1] = [Sent(None, OURS + one) for one in ours]
+        sent: list[Sent] = [(place, self.said[place].mark) for place in range(dropped, number + 1)]
+        sent[-1:-1] = [(None, OURS + one) for one in ours]
         return self.send(sent, trusting=trusting, thinks=thinks)
 
     def send(self, sent: Sequence[Sent], *, trusting: bool = True, thinks: bool = True) -> Settled:
@@ -109,7 +117,7 @@ def test_thinking_before_what_changes_stays() -> None:
     for _ in range(3):
         session.ask()
     session.said.append(Said(1, 0, False))
-    kept = [Sent(place, session.said[place].mark) for place in (0, 1, 4, 5, 6)]
+    kept = [(place, session.said[place].mark) for place in (0, 1, 4, 5, 6)]
     assert session.send(kept).unbound == (5,)
 
 
@@ -118,8 +126,8 @@ def test_another_text_of_a_message_counts() -> None:
     session.ask()
     session.ask()
     session.said.append(Said(1, 0, False))
-    sent = [Sent(place, one.mark) for place, one in enumerate(session.said)]
-    assert session.send([*sent[:2], Sent(2, 99), *sent[3:]]).unbound == (3,)
+    sent = [(place, one.mark) for place, one in enumerate(session.said)]
+    assert session.send([*sent[:2], (2, 99), *sent[3:]]).unbound == (3,)
 
 
 def test_what_is_not_known_is_taken_for_the_clients_own_unless_that_cannot_be_trusted() -> None:
@@ -128,7 +136,7 @@ def test_what_is_not_known_is_taken_for_the_clients_own_unless_that_cannot_be_tr
     session.ask(ours=(1,))
     session.known.clear()
     said = [*session.said, Said(5, 0, False)]
-    sent = [Sent(place, one.mark) for place, one in enumerate(said)]
+    sent = [(place, one.mark) for place, one in enumerate(said)]
     assert settle(said, sent, session.known.get, trusting=True).unbound == ()
     assert settle(said, sent, session.known.get, trusting=False).unbound == (1, 3)
 
@@ -144,7 +152,7 @@ def test_answers_whose_thinking_is_sent_are_named_so_that_a_refusal_can_be_told_
 
 def test_messages_of_the_model_in_a_row_are_one_answer() -> None:
     said = [Said(1, 0, False), Said(2, 20, True), Said(3, 30, True), Said(4, 0, False)]
-    whole = [Sent(place, one.mark) for place, one in enumerate(said)]
+    whole = [(place, one.mark) for place, one in enumerate(said)]
     assert settle(said, whole, nothing, trusting=True).unbound == ()
     assert settle(said, [whole[0], whole[2], whole[3]], nothing, trusting=True).unbound == (2,)
     assert settle(said, whole[1:], nothing, trusting=True).unbound == (1, 2)
@@ -153,9 +161,9 @@ def test_messages_of_the_model_in_a_row_are_one_answer() -> None:
 
 def test_a_message_of_nothing_but_thinking_leaves_with_it() -> None:
     said = [Said(1, 0, False), Said(0, 20, True), Said(3, 0, False)]
-    settled = settle(said, [Sent(1, 0), Sent(2, 3)], nothing, trusting=True)
+    settled = settle(said, [(1, 0), (2, 3)], nothing, trusting=True)
     assert settled.unbound == (1,)
-    assert settled.basis == settle(said, [Sent(2, 3)], nothing, trusting=True).basis
+    assert settled.basis == settle(said, [(2, 3)], nothing, trusting=True).basis
 
 
 @settings(deadline=None)

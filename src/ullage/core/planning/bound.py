@@ -12,10 +12,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
-from xxhash import xxh3_64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+# All that stands before a place is one number of 128 bits, to which the next hash of as many is added. The factor is odd, the
+# fraction of the golden ratio.
+_FACTOR = 0x9E3779B97F4A7C15F39CC0605CEDC835
+_MASK = (1 << 128) - 1
 
 THINKING_UNBOUND = "thinking_unbound"
 """Warning of a plan: thinking is left out since something before it has changed."""
@@ -33,21 +37,13 @@ GONE = Basis(-1, -1)
 """Of an answer whose thinking was left out once, or may have been made on one thing or another."""
 
 
-class Said(NamedTuple):
-    """A message of the client. `mark` is its hash without thinking, 0 if it is nothing else; `thought` a hash of its thinking, 0
-    without any; `answers` whether it is the model's."""
+Said = tuple[int, int, bool]
+"""A message of the client: its hash without thinking, 0 if it is nothing else; a hash of its thinking, 0 without any; whether it
+is the model's."""
 
-    mark: int
-    thought: int
-    answers: bool
-
-
-class Sent(NamedTuple):
-    """A message as it is to be sent: `number` among the client's, `None` for one that has no place there, and `mark`, its hash
-    without thinking."""
-
-    number: int | None
-    mark: int
+Sent = tuple[int | None, int]
+"""A message as it is to be sent: its number among the client's, `None` for one that has no place there, and its hash without
+thinking."""
 
 
 class Settled(Struct, frozen=True, kw_only=True):
@@ -71,19 +67,6 @@ class _Answer(NamedTuple):
     basis: Basis
 
 
-class _Chain:
-    """All that stands before a place, as one number."""
-
-    def __init__(self) -> None:
-        self._hash = xxh3_64()
-
-    def add(self, mark: int) -> None:
-        self._hash.update(mark.to_bytes(16, "big"))
-
-    def value(self) -> int:
-        return self._hash.intdigest()
-
-
 def settle(
     said: Sequence[Said], sent: Sequence[Sent], recall: Callable[[int], Basis | None], *, trusting: bool
 ) -> Settled:
@@ -93,48 +76,47 @@ def settle(
     the client's own messages, if we are `trusting`, and else to be useless.
     """
     answers, key = _find_answers(said)
-    chain, newest = _Chain(), 0
+    chain = newest = 0
     unbound: list[int] = []
     lost: list[int] = []
     held: list[int] = []
     before, holds = -1, False
-    for index, mark in sent:
+    for number, mark in sent:
         thought = 0
-        if index is not None and (answer := answers.get(index)) is not None:
-            if index == answer.first:
+        if number is not None and (answer := answers.get(number)) is not None:
+            if number == answer.first:
                 basis = recall(answer.key) or (answer.basis if trusting else GONE)
-                holds = basis.before == chain.value() and newest in (0, basis.thinking)
-            elif before != index - 1:
+                holds = basis.before == chain and newest in (0, basis.thinking)
+            elif before != number - 1:
                 holds = False
-            thought = said[index].thought
+            thought = said[number][1]
             if thought and holds:
                 held.append(answer.key)
             elif thought:
-                unbound.append(index)
+                unbound.append(number)
                 lost.append(answer.key)
                 thought = 0
         newest = thought or newest
         if mark or thought:
-            chain.add(mark or thought)
-        before = index if index is not None else -1
-    basis = Basis(chain.value(), newest)
+            chain = (chain * _FACTOR + (mark or thought)) & _MASK
+        before = number if number is not None else -1
+    basis = Basis(chain, newest)
     return Settled(unbound=tuple(unbound), lost=tuple(lost), held=tuple(held), key=key, basis=basis)
 
 
 def _find_answers(said: Sequence[Said]) -> tuple[dict[int, _Answer], int | None]:
     """The answer that each message of the model belongs to, and the key of the coming one."""
-    chain, newest = _Chain(), 0
+    chain = newest = 0
     found: dict[int, _Answer] = {}
     answer: _Answer | None = None
-    for index, (mark, thought, answers) in enumerate(said):
+    for number, (mark, thought, answers) in enumerate(said):
         if not answers:
             answer = None
         else:
             if answer is None:
-                before = chain.value()
-                answer = _Answer(index, before, Basis(before, newest))
-            found[index] = answer
+                answer = _Answer(number, chain, Basis(chain, newest))
+            found[number] = answer
         newest = thought or newest
         if mark or thought:
-            chain.add(mark or thought)
-    return found, chain.value() if answer is None else None
+            chain = (chain * _FACTOR + (mark or thought)) & _MASK
+    return found, chain if answer is None else None

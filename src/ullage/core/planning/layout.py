@@ -11,12 +11,12 @@ from xxhash import xxh3_128_intdigest
 from ullage.core.wire import render
 from ullage.core.wire.foreign import without_thinking
 
-from .bound import Sent
-
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from ullage.core.wire import Conversation
+
+    from .bound import Sent
 
 
 class Layout(Struct, frozen=True, kw_only=True):
@@ -30,19 +30,23 @@ class Layout(Struct, frozen=True, kw_only=True):
     changes: Mapping[int, int]
 
 
-def list_sent(layout: Layout, marks: Sequence[int]) -> Iterator[Sent]:
+def list_sent(layout: Layout, marks: Sequence[int]) -> list[Sent]:
     """The messages in the order in which they are sent; `marks` are the hashes of the client's, without thinking."""
-    kept = frozenset(layout.kept)
-    for place in range(len(marks) + 1):
-        for one in layout.inserted.get(place, ()):
-            yield Sent(None, _mark(layout, marks, one) if isinstance(one, int) else xxh3_128_intdigest(one))
-        if place in kept:
-            yield Sent(place, _mark(layout, marks, place))
+    sent: list[Sent] = []
+    places = sorted(layout.inserted, reverse=True)
+    for number in (*layout.kept, len(marks)):
+        while places and places[-1] <= number:
+            sent += [(None, _mark(layout, marks, one)) for one in layout.inserted[places.pop()]]
+        if number < len(marks):
+            sent.append((number, _mark(layout, marks, number) if number in layout.changes else marks[number]))
+    return sent
 
 
-def _mark(layout: Layout, marks: Sequence[int], index: int) -> int:
-    change = layout.changes.get(index)
-    return marks[index] if change is None else xxh3_128_intdigest(b"%d %d" % (marks[index], change))
+def _mark(layout: Layout, marks: Sequence[int], one: int | bytes) -> int:
+    if isinstance(one, bytes):
+        return xxh3_128_intdigest(one)
+    change = layout.changes.get(one)
+    return marks[one] if change is None else xxh3_128_intdigest(b"%d %d" % (marks[one], change))
 
 
 def render_layout(
