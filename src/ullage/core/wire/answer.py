@@ -64,6 +64,16 @@ class AnswerReader:
         elif chunk:
             self._keep(chunk)
 
+    @property
+    def spoke(self) -> bool:
+        """Whether text, a call of a tool or a picture has begun; what comes as one body, speaks when it is whole."""
+        return self._reader.tally.spoke
+
+    @property
+    def failed(self) -> bool:
+        """Whether the provider has told of an error in what came so far."""
+        return self._reader.tally.error_type is not None
+
     def close(self) -> Answer:
         """The record of the answer as far as it came. Calling it again gives the same."""
         if self._answer is None:

@@ -16,6 +16,7 @@ from .usage import anthropic_usage
 if TYPE_CHECKING:
     from ullage.core.content import StopReason
 
+_THINKING = ("thinking", "redacted_thinking")
 _STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "end",
     "max_tokens": "length",
@@ -70,6 +71,7 @@ class AnthropicReader(DialectReader):
     def __init__(self) -> None:
         super().__init__()
         self._usage: dict[str, Any] = {}
+        self._thinks = False
 
     def read_event(self, name: str | None, data: bytes) -> None:
         """One event."""
@@ -79,6 +81,8 @@ class AnthropicReader(DialectReader):
                 self._read_delta(event.index, event.delta)
             case "content_block_start":
                 self._read_block(event.index, event.content_block)
+            case "content_block_stop":
+                self.tally.spoke = self.tally.spoke or not self._thinks
             case "message_start" if event.message is not None:
                 self._read_message(event.message)
             case "message_delta":
@@ -115,17 +119,21 @@ class AnthropicReader(DialectReader):
         """A block, whole or as it begins; its input is an empty object if it is yet to come."""
         if not isinstance(block, dict):
             return
-        self.tally.text_chars += chars(block.get("text"))
+        self.tally.say(chars(block.get("text")))
         self.tally.thinking_chars += chars(block.get("thinking"))
+        self._thinks = block.get("type") in _THINKING
+        if not self._thinks and block.get("type") != "text":
+            self.tally.spoke = True
         if block.get("type") == "tool_use":
             self.tally.calls.open(_key(index), call_id=block.get("id"), name=block.get("name"))
             if block.get("input"):
                 self.tally.calls.add(_key(index), compact(block["input"]))
 
     def _read_delta(self, index: Any, delta: _Delta) -> None:
-        self.tally.text_chars += chars(delta.text)
+        self.tally.say(chars(delta.text))
         self.tally.thinking_chars += chars(delta.thinking)
         if delta.partial_json:
+            self.tally.spoke = True
             self.tally.calls.add(_key(index), delta.partial_json)
 
     def _merge_usage(self, payload: Any) -> None:

@@ -16,6 +16,7 @@ from .usage import gemini_usage
 if TYPE_CHECKING:
     from ullage.core.content import StopReason
 
+_OUTPUTS = ("inlineData", "fileData", "executableCode", "codeExecutionResult")
 _STOP_REASONS: dict[str, StopReason] = {
     "blocklist": "refusal",
     "finish_reason_unspecified": "other",
@@ -99,10 +100,12 @@ class GeminiReader(DialectReader):
         if part.get("thought") is True:
             self.tally.thinking_chars += chars(part.get("text"))
         else:
-            self.tally.text_chars += chars(part.get("text"))
+            self.tally.say(chars(part.get("text")))
+            self.tally.spoke = self.tally.spoke or any(part.get(key) for key in _OUTPUTS)
         call = part.get("functionCall")
         if isinstance(call, dict):
             key = len(self.tally.calls)
+            self.tally.spoke = True
             self.tally.calls.open(key, call_id=call.get("id"), name=call.get("name"))
             self.tally.calls.add(key, compact(call.get("args") or {}))
 

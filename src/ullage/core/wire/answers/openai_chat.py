@@ -38,6 +38,8 @@ class _Message(Struct):
     reasoning_content: Any = None
     tool_calls: Any = None
     function_call: Any = None
+    audio: Any = None
+    images: Any = None
 
 
 class _Choice(Struct):
@@ -109,7 +111,9 @@ class ChatReader(DialectReader):
             self.tally.report(openai_usage(payload))
 
     def _read_message(self, choice: Any, message: _Message) -> None:
-        self.tally.text_chars += chars(message.content) + chars(message.refusal)
+        self.tally.say(chars(message.content) + chars(message.refusal))
+        if message.audio or message.images:
+            self.tally.spoke = True
         self.tally.thinking_chars += chars(message.reasoning_content) or chars(message.reasoning)
         if isinstance(message.tool_calls, list):
             for call in message.tool_calls:
@@ -145,5 +149,6 @@ class ChatReader(DialectReader):
     def _extend_call(self, key: Any, call_id: Any, asked: dict[str, Any]) -> None:
         arguments = asked.get("input") if "input" in asked else asked.get("arguments")
         self._last_call = key
+        self.tally.spoke = True
         self.tally.calls.open(key, call_id=call_id, name=asked.get("name"))
         self.tally.calls.add(key, as_text(arguments))

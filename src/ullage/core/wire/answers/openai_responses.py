@@ -28,6 +28,13 @@ _CALL_INPUTS = {
 }
 _TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed", "response.done"})
 _ARGUMENTS_DONE = frozenset({"response.function_call_arguments.done", "response.custom_tool_call_input.done"})
+_OUTPUT_DONE = _ARGUMENTS_DONE | {
+    "response.output_text.done",
+    "response.refusal.done",
+    "response.image_generation_call.partial_image",
+}
+# A message has said nothing yet when it begins.
+_NO_OUTPUT = ("message", "reasoning")
 _STOP_REASONS: dict[str, StopReason] = {
     "completed": "end",
     "content_filter": "refusal",
@@ -82,6 +89,8 @@ class ResponsesReader(DialectReader):
         """One event."""
         event = decode_as(_EVENTS, data)
         kind = event.type if isinstance(event.type, str) else name or ""
+        if kind in _OUTPUT_DONE:
+            self.tally.spoke = True
         if kind.endswith(".delta"):
             self._read_delta(kind, event)
         elif kind == "response.output_item.added":
@@ -112,10 +121,11 @@ class ResponsesReader(DialectReader):
     def _read_delta(self, kind: str, event: _Event) -> None:
         match kind:
             case "response.output_text.delta" | "response.refusal.delta":
-                self.tally.text_chars += chars(event.delta)
+                self.tally.say(chars(event.delta))
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 self.tally.thinking_chars += chars(event.delta)
             case "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta":
+                self.tally.spoke = True
                 self.tally.calls.open(_key(event))
                 self.tally.calls.add(_key(event), event.delta)
 
@@ -149,6 +159,7 @@ class ResponsesReader(DialectReader):
         match item.get("type"):
             case "message":
                 self._whole_text_chars += chars(item.get("content"))
+                self.tally.spoke = self.tally.spoke or chars(item.get("content")) > 0
             case "reasoning":
                 self._whole_thinking_chars += chars(item.get("summary")) + chars(item.get("content"))
             case _:
@@ -156,6 +167,8 @@ class ResponsesReader(DialectReader):
 
     def _read_call(self, key: Any, item: Any) -> None:
         kind = item.get("type") if isinstance(item, dict) else None
+        if isinstance(kind, str) and kind not in _NO_OUTPUT:
+            self.tally.spoke = True
         if not isinstance(kind, str) or kind not in _CALL_INPUTS:
             return
         name = item.get("name") or kind.removesuffix("_call")

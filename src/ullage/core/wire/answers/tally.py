@@ -77,7 +77,11 @@ class _Call:
 
 
 class Tally:
-    """The state of one answer; the reader of the dialect writes it, `answer` makes the record."""
+    """The state of one answer; the reader of the dialect writes it, `answer` makes the record.
+
+    `spoke`: something that a client acts on or shows as the answer has begun: text, a call of a tool, a picture. Thinking, pings
+    and the head of an answer are none of that (routing specification, section 19).
+    """
 
     def __init__(self) -> None:
         self.usage: Usage | None = None
@@ -89,8 +93,14 @@ class Tally:
         self.thinking_chars = 0
         self.calls = Calls()
         self.complete = False
+        self.spoke = False
         self.error_type: str | None = None
         self.error_message: str | None = None
+
+    def say(self, text_chars: int) -> None:
+        """So much more visible text has come."""
+        self.text_chars += text_chars
+        self.spoke = self.spoke or text_chars > 0
 
     @property
     def says_nothing(self) -> bool:
