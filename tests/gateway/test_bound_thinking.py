@@ -178,6 +178,23 @@ async def test_what_is_refused_all_the_same_is_not_sent_again(
     assert [count_thinking(messages) for messages in list_sent(strict)[-5:]] == [4, 0, 1, 2, 3]
 
 
+async def test_a_count_of_what_a_plan_would_have_changed_is_not_refused_either(
+    tmp_path: Path, strict: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with run_gateway(dict.fromkeys(DIALECTS, strict.url), tmp_path, **MODES) as gateway:
+        agent = Agent(gateway, client)
+        await talk(agent, 12)
+        body = {"model": BOUND, "messages": [*agent.messages, {"role": "user", "content": "Well?"}], "tools": [BASH]}
+        statuses = {}
+        for mode in ("managed", "observe"):
+            headers = {"x-ullage-mode": mode, "anthropic-version": "2023-06-01"}
+            url = f"{gateway.url}/v1/messages/count_tokens"
+            async with client.post(url, json={**body, "system": "Be brief."}, headers=headers) as response:
+                statuses[mode] = response.status, json.loads(await response.read()).get("input_tokens", 0)
+    assert statuses["managed"] == (200, pytest.approx(13_000, rel=0.3))
+    assert statuses["observe"] == (400, 0)
+
+
 async def test_large_results_that_become_references_are_no_reason_to_be_refused(
     tmp_path: Path, strict: FakeProvider, client: aiohttp.ClientSession
 ) -> None:

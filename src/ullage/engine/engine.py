@@ -67,9 +67,11 @@ class Engine:
         self.learning = self._observer.learning
 
     def plans(self, endpoint: Endpoint, headers: Mapping[str, str]) -> bool:
-        """Whether such a request is planned before it is sent: our header decides, else the settings."""
-        if endpoint.purpose != "generate":
-            return False
+        """Whether such a request is planned before it is sent."""
+        return endpoint.purpose == "generate" and self.manages(headers)
+
+    def manages(self, headers: Mapping[str, str]) -> bool:
+        """Whether managed mode is on for a request: our header decides, else the settings."""
         wanted = headers.get(MODE_HEADER, "").strip().lower()
         return MODES.get(wanted, self._settings.mode) == "managed"
 

@@ -13,7 +13,7 @@ from ullage.core.errors import RequestError, RoutingError, UllageError, Upstream
 
 from .body import RequestBody
 from .errors import error_body
-from .fallbacks import is_about_the_model, may_be_replaced, own_answer
+from .fallbacks import is_theirs, may_be_replaced, own_answer
 from .headers import TRACE_HEADER, answer_headers, request_headers, told_headers, warning_headers
 from .listing import read_list, with_virtual
 from .relay import ClientLeft, Leaving, Send, relay, send_list
@@ -153,7 +153,8 @@ class Gateway:
             response = await self._upstream.open(
                 outgoing.method, outgoing.url, request_headers(outgoing.headers, endpoint.dialect), outgoing.body
             )
-            replaceable = may_be_replaced(endpoint.purpose, response.status, has_names=bool(names))
+            managed = self._engine.manages(exchange.headers)
+            replaceable = may_be_replaced(endpoint.purpose, response.status, has_names=bool(names), managed=managed)
             if replaceable:
                 begun = await _first_bytes(response)
             elif names:
@@ -165,14 +166,13 @@ class Gateway:
             else:
                 await _refuse(send, endpoint, error, exchange.id)
             return
-        if replaceable and not is_about_the_model(endpoint.purpose, begun):
+        if replaceable and not is_theirs(endpoint.purpose, response.status, begun, _coding_of(response)):
             response.abort()
             exchange.ended("answered")
             await self._own_answer(outgoing, endpoint, exchange, send, told)
             return
         if whole and response.status == 200:
-            coding = dict(answer_headers(response.headers)).get(b"content-encoding", b"").decode("latin-1")
-            merged = with_virtual(begun, coding, endpoint.dialect, names)
+            merged = with_virtual(begun, _coding_of(response), endpoint.dialect, names)
             if merged is not None:
                 exchange.ended(await send_list(response, send, exchange, extra, begun, merged))
                 return
@@ -211,6 +211,10 @@ class Gateway:
                 code="websocket",
                 hint="The client goes on over HTTP; with Codex nothing needs to be set.",
             )
+
+
+def _coding_of(response: UpstreamResponse) -> str:
+    return dict(answer_headers(response.headers)).get(b"content-encoding", b"").decode("latin-1")
 
 
 async def _first_bytes(response: UpstreamResponse) -> bytes:
