@@ -23,7 +23,7 @@ REDACTED = "redacted"
 """In place of an item's id: Anthropic's thinking that is a seal and nothing else."""
 
 
-class Seal(Struct, frozen=True, kw_only=True):
+class Seal(Struct, frozen=True, kw_only=True, gc=False):
     """What lets a provider replay hidden reasoning: a signature or an encrypted copy. Only its owner can read it.
 
     `family` is the first word of the model's name (`claude`, `gpt`), empty where nobody said. `id` is the id of the item that
@@ -36,14 +36,14 @@ class Seal(Struct, frozen=True, kw_only=True):
     id: str = ""
 
 
-class Text(Struct, frozen=True, kw_only=True, tag=True):
+class Text(Struct, frozen=True, kw_only=True, gc=False):
     """Prose."""
 
     text: str
     mark: Mark | None = None
 
 
-class Media(Struct, frozen=True, kw_only=True, tag=True):
+class Media(Struct, frozen=True, kw_only=True, gc=False):
     """A picture or a document: base64 `data` of a media type, or a `url`. `name` is a file's name or title."""
 
     kind: Literal["image", "document"]
@@ -55,20 +55,20 @@ class Media(Struct, frozen=True, kw_only=True, tag=True):
     mark: Mark | None = None
 
 
-class Reasoning(Struct, frozen=True, kw_only=True, tag=True):
+class Reasoning(Struct, frozen=True, kw_only=True, gc=False):
     """Thinking of the model: a readable text, a seal, or both."""
 
     text: str = ""
     seal: Seal | None = None
 
 
-class Refusal(Struct, frozen=True, kw_only=True, tag=True):
+class Refusal(Struct, frozen=True, kw_only=True, gc=False):
     """The model's own words of refusal, which OpenAI keeps apart from its text."""
 
     text: str
 
 
-class Call(Struct, frozen=True, kw_only=True, tag=True):
+class Call(Struct, frozen=True, kw_only=True, gc=False):
     """A tool call. `arguments` is JSON text, or the free input of a `custom` tool."""
 
     id: str
@@ -78,7 +78,7 @@ class Call(Struct, frozen=True, kw_only=True, tag=True):
     mark: Mark | None = None
 
 
-class Result(Struct, frozen=True, kw_only=True, tag=True):
+class Result(Struct, frozen=True, kw_only=True, gc=False):
     """What a tool said. `name` is that of the tool, where it is known."""
 
     id: str
@@ -92,7 +92,7 @@ class Result(Struct, frozen=True, kw_only=True, tag=True):
 Part = Text | Media | Reasoning | Refusal | Call | Result
 
 
-class Message(Struct, frozen=True, kw_only=True):
+class Message(Struct, frozen=True, kw_only=True, gc=False):
     """One message. Results stand in messages of the user."""
 
     role: Speaker

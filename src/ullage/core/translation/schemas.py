@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ullage.core.wire.requests.parts import as_list
+
 from .losses import refuse
 
 if TYPE_CHECKING:
@@ -150,7 +152,9 @@ class _Gemini:
         properties = schema.get("properties")
         if isinstance(properties, dict) and properties:
             written["properties"] = {name: self.convert(value, seen) for name, value in properties.items()}
-            required = [name for name in schema.get("required") or () if name in properties]
+            required = [
+                name for name in as_list(schema.get("required")) if isinstance(name, str) and name in properties
+            ]
             if required:
                 written["required"] = required
         if written.get("type") == "ARRAY":

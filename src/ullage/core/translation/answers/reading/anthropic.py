@@ -9,7 +9,7 @@ from ullage.core.translation.requests.reading.common import as_dict, as_list, as
 from ullage.core.wire.answers.usage import anthropic_usage
 from ullage.core.wire.jsontext import compact
 
-from .reader import Reader
+from .reader import Reader, as_index
 
 if TYPE_CHECKING:
     from ullage.core.content import StopReason
@@ -37,17 +37,18 @@ class AnthropicReader(Reader):
 
     def read_event(self, name: str | None, payload: dict[str, Any]) -> None:
         """One event."""
+        index = as_index(payload.get("index"))
         match payload.get("type", name):
             case "message_start":
                 message = as_dict(payload.get("message"))
                 self._merge(message.get("usage"))
                 self.start(message.get("id"), message.get("model"), self.usage)
             case "content_block_start":
-                self._open_block(payload.get("index"), as_dict(payload.get("content_block")))
+                self._open_block(index, as_dict(payload.get("content_block")))
             case "content_block_delta":
-                self._extend_block(payload.get("index"), as_dict(payload.get("delta")))
+                self._extend_block(index, as_dict(payload.get("delta")))
             case "content_block_stop":
-                self._close_block(payload.get("index"))
+                self._close_block(index)
             case "message_delta":
                 self._merge(payload.get("usage"))
                 self._stop(as_dict(payload.get("delta")))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ullage.core.translation.requests.reading.common import as_dict, as_list, as_text
 from ullage.core.wire.answers.usage import openai_usage
 
-from .reader import Reader
+from .reader import Reader, as_index
 
 if TYPE_CHECKING:
     from ullage.core.content import StopReason
@@ -43,12 +43,12 @@ class ResponsesReader(Reader):
         super().__init__(*given)
         self._spoken: set[Any] = set()
         self._done: set[Any] = set()
-        self._summaries: dict[Any, int] = {}
+        self._summaries: dict[Any, int | None] = {}
 
     def read_event(self, name: str | None, payload: dict[str, Any]) -> None:
         """One event."""
         kind = as_text(payload.get("type") or name)
-        place = payload.get("output_index")
+        place = as_index(payload.get("output_index"))
         if kind in _TEXTS:
             self._extend_text(_TEXTS[kind], place, payload)
         elif kind in _ARGUMENTS:
@@ -93,8 +93,8 @@ class ResponsesReader(Reader):
                 self.stop = "end" if self.sequence.parts else None
 
     def _extend_text(self, kind: PartKind, place: Any, payload: dict[str, Any]) -> None:
-        key: Any = (place, payload.get("content_index", 0)) if kind != "reasoning" else (place, "reasoning")
-        number = payload.get("summary_index", 0)
+        key: Any = (place, as_index(payload.get("content_index"), 0)) if kind != "reasoning" else (place, "reasoning")
+        number = as_index(payload.get("summary_index"), 0)
         if kind == "reasoning" and key in self._spoken and self._summaries.get(key) != number:
             self.say(key, kind, _PARAGRAPH)
         self._summaries[key] = number

@@ -21,6 +21,11 @@ _ID_LEAD = re.compile(r"^(?:chatcmpl-|msg_|resp_)")
 INCOMPLETE = "The provider's answer ended before it was complete."
 
 
+def as_index(value: Any, default: int | None = None) -> int | None:
+    """A number by which parts are told apart; anything else tells none apart."""
+    return value if isinstance(value, int) else default
+
+
 class Reader:
     """Reads one answer. `dialect` modules say what an event means, and call what is below."""
 

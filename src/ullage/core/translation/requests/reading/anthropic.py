@@ -27,6 +27,7 @@ from .common import (
     as_dict,
     as_list,
     as_text,
+    flag,
     function_tool,
     hosted_tools,
     mark_of,
@@ -53,7 +54,7 @@ _KNOWN = frozenset(
         *("thinking", "output_config", "output_format", "cache_control", "mcp_servers", "container"),
     }
 )
-_MODES: dict[Any, Literal["auto", "none", "required"]] = {"auto": "auto", "none": "none", "any": "required"}
+_MODES: dict[str, Literal["auto", "none", "required"]] = {"auto": "auto", "none": "none", "any": "required"}
 
 
 def read(payload: dict[str, Any], losses: Losses) -> Request:
@@ -62,7 +63,7 @@ def read(payload: dict[str, Any], losses: Losses) -> Request:
     refuse_unless(payload, "container", (), "it lies at the client's provider.")
     note_rest(payload, _KNOWN, losses)
     choice = as_dict(payload.get("tool_choice"))
-    single = choice.get("disable_parallel_tool_use")
+    single = flag(choice.get("disable_parallel_tool_use"))
     messages = [_message(as_dict(one), losses) for one in as_list(payload.get("messages"))]
     _refuse_prefill(messages)
     return Request(
@@ -191,7 +192,7 @@ def _tools(payload: dict[str, Any], losses: Losses) -> tuple[Tool, ...]:
 
 
 def _tool_choice(choice: dict[str, Any]) -> ToolChoice | None:
-    kind = choice.get("type")
+    kind = as_text(choice.get("type"))
     if kind == "tool":
         return ToolChoice(mode="tool", name=as_text(choice.get("name")))
     return ToolChoice(mode=_MODES[kind]) if kind in _MODES else None

@@ -18,6 +18,7 @@ __all__ = [
     "as_dict",
     "as_list",
     "as_text",
+    "flag",
     "function_tool",
     "hosted_tools",
     "mark_of",
@@ -45,6 +46,11 @@ def whole(value: Any) -> int | None:
     """A whole number, also written as a float, else `None`."""
     found = number(value)
     return int(found) if found is not None and found == int(found) else None
+
+
+def flag(value: Any) -> bool | None:
+    """True or false, else `None`."""
+    return value if isinstance(value, bool) else None
 
 
 def mark_of(block: dict[str, Any]) -> Mark | None:
@@ -104,12 +110,11 @@ def refuse_unless(payload: dict[str, Any], key: str, harmless: Collection[Any], 
 def function_tool(spec: dict[str, Any], *schema_keys: str, mark: Mark | None = None) -> Tool:
     """A function with a JSON schema under one of the keys."""
     schema = next((spec[key] for key in schema_keys if isinstance(spec.get(key), dict)), None)
-    strict = spec.get("strict")
     return Tool(
         name=as_text(spec.get("name")),
         description=as_text(spec.get("description")),
         schema=schema,
-        strict=strict if isinstance(strict, bool) else None,
+        strict=flag(spec.get("strict")),
         mark=mark,
     )
 
@@ -124,11 +129,10 @@ def hosted_tools(names: Iterable[str], tools: Collection[Tool], losses: Losses) 
 
 def schema_format(spec: dict[str, Any]) -> AnswerFormat:
     """An answer of a JSON schema, as OpenAI's dialects name it."""
-    strict = spec.get("strict")
     return AnswerFormat(
         kind="schema",
         schema=as_dict(spec.get("schema")),
         name=as_text(spec.get("name")),
         description=as_text(spec.get("description")),
-        strict=strict if isinstance(strict, bool) else None,
+        strict=flag(spec.get("strict")),
     )

@@ -27,6 +27,7 @@ from .common import (
     as_dict,
     as_list,
     as_text,
+    flag,
     function_tool,
     hosted_tools,
     note_rest,
@@ -111,7 +112,7 @@ def read(payload: dict[str, Any], losses: Losses) -> Request:
         messages=tuple(message for item in items if (message := _message(item, losses)) is not None),
         tools=tools,
         tool_choice=_tool_choice(payload.get("tool_choice")),
-        parallel_tools=payload.get("parallel_tool_calls"),
+        parallel_tools=flag(payload.get("parallel_tool_calls")),
         format=_format(as_dict(text.get("format"))),
         effort=_effort(as_dict(payload.get("reasoning"))),
         sampling=Sampling(
