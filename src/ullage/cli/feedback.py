@@ -65,7 +65,7 @@ def tell_voted(voted: Voted) -> str:
     """What a vote came to."""
     from ullage.core.routing.learning import MOST
 
-    record, kinds = voted.record, ", ".join(voted.record.kinds)
+    record, kinds = voted.record, ", ".join(voted.record.kinds) or "any kind"
     return safe(
         f"{'Good' if record.good else 'Bad'}: {record.target} is at {voted.quality.voted:+.3f} for tasks of {kinds}"
         f" (at most {MOST:.2f} either way)."

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.core.errors import CallError, InputError, StoreError
-from ullage.core.routing.learning import MOST, Quality, learn
-from ullage.core.routing.signals import MIXED
+from ullage.core.errors import CallError, InputError
+from ullage.core.routing.learning import MOST, Quality
 from ullage.core.routing.suggesting import suggest
 from ullage.stores import FeedbackRecord, OutcomeRecord
-from ullage.stores.learned import to_judged, to_prior, to_vote
+from ullage.stores.judging import make_judgement, make_vote, quality_of, write_judgement
 from ullage.stores.report import iso_time
 from ullage.stores.tasks import TaskSummary, list_tasks, report_task
 
@@ -23,10 +21,10 @@ if TYPE_CHECKING:
     from ullage.stores import CallRecord, Reader, Store
     from ullage.stores.route_records import Judgement
 
-_ID_BYTES = 8
 _TASKS = 1_000
 """Tasks that are looked at, the newest."""
 _SHORTEST_TASK = 4
+_CALLS = 20
 
 
 class Voted(Struct, frozen=True, kw_only=True):
@@ -56,35 +54,14 @@ def vote(
 ) -> Voted:
     """Keeps a vote for or against a target: the one that the newest task went to, where none is named.
 
-    Kinds are those of the session's newest task, `mixed` where there is none. A named target must be among the `known` ones or
-    have taken calls. Raises `CallError` for one that is not, `InputError` where nothing was routed yet, `StoreError` if it cannot
-    be kept.
+    A named target must be among the `known` ones or have taken calls. Raises `CallError` for one that is not, `InputError` where
+    nothing was routed yet, `StoreError` if it cannot be kept.
     """
-    newest = newest_decision(store, session)
-    if target is None and newest is None:
-        raise InputError(
-            "Nothing was routed yet, so nothing can be said of it.",
-            hint="Name a target, as provider/model.",
-            code="no_decision",
-        )
-    route = (newest.route if newest is not None else None) or {}
-    voted = target if target is not None else str(route["target"])
     if target is not None:
         _check_known(target, {*known, *(one.target for one in store.attempts())})
-    kinds = tuple((route.get("task") or {}).get("kinds") or (MIXED,))
-    record = FeedbackRecord(
-        id=f"vote_{secrets.token_hex(_ID_BYTES)}",
-        created_ms=now_ms,
-        target=voted,
-        good=good,
-        kinds=kinds,
-        session=newest.session if newest is not None else session,
-        task=route.get("task_id") if route.get("target") == voted else None,
-        reason=reason,
-    )
-    store.put_feedback(record)
-    _wait(store, record.id)
-    return Voted(record=record, quality=quality_of(store, voted, kinds, now_ms))
+    record = make_vote(store, good, now_ms, target=target, session=session, reason=reason)
+    write_judgement(store, record)
+    return Voted(record=record, quality=quality_of(store, record.target, record.kinds, now_ms))
 
 
 def assess(store: Store, judgement: Judgement, *, task: str | None, session: str | None, now_ms: int) -> Assessed:
@@ -93,19 +70,11 @@ def assess(store: Store, judgement: Judgement, *, task: str | None, session: str
     Raises `InputError` where no task is over yet or none has that id; nothing is kept then.
     """
     found = settled_task(store, task, session)
-    said_before = max((one.created_ms for one in store.outcomes() if one.task == found.task_id), default=0)
-    record = OutcomeRecord(
-        id=f"said_{secrets.token_hex(_ID_BYTES)}",
-        created_ms=max(now_ms, said_before + 1),  # what is said last holds, also where the clock stands still
-        task=found.task_id,
-        judgement=judgement,
-        target=found.last_target,
-        kinds=found.kinds,
-        session=found.session,
-    )
-    store.put_outcome(record)
-    _wait(store, record.id)
-    quality = quality_of(store, found.last_target, found.kinds, now_ms)
+    # What is said last holds, also where the clock stands still.
+    before = max((one.created_ms for one in store.outcomes() if one.task == found.task_id), default=0)
+    record = make_judgement(store, judgement, max(now_ms, before + 1), task_id=found.task_id)
+    write_judgement(store, record)
+    quality = quality_of(store, record.target, record.kinds, now_ms)
     said = replace(found, assessment=None if judgement == "unknown" else judgement)
     return Assessed(record=record, task=said, quality=quality)
 
@@ -142,14 +111,10 @@ def newest_decision(reader: Reader, session: str | None = None) -> CallRecord | 
     )
 
 
-def quality_of(reader: Reader, target: str, kinds: tuple[str, ...], now_ms: int) -> Quality:
-    """What votes and judged tasks make of a target. Raises `StoreError`."""
-    learned = learn(
-        votes=map(to_vote, reader.feedback()),
-        judged=map(to_judged, reader.outcomes()),
-        priors=map(to_prior, reader.tallies()),
-    )
-    return learned.quality(target, kinds, now_ms)
+def newest_routed(reader: Reader, session: str | None = None) -> CallRecord | None:
+    """The newest call for a virtual model that was no errand of its client, also one that nobody was let take."""
+    calls = reader.calls(session, limit=_CALLS)
+    return next((one for one in calls if one.route is not None and one.route.get("reason") != "helper"), None)
 
 
 def report_vote(record: FeedbackRecord) -> dict[str, Any]:
@@ -200,12 +165,3 @@ def _check_known(target: str, known: Collection[str]) -> None:
     meant = suggest(target, known) or next((one for one in sorted(known) if one.partition("/")[2] == target), None)
     hint = f"Did you mean {meant!r}?" if meant else "`ullage auto models` lists targets."
     raise CallError(f"There is no target {target!r}.", hint=hint, code="unknown_target")
-
-
-def _wait(store: Store, record_id: str) -> None:
-    if not store.flush():
-        raise StoreError(
-            f"It is not known whether {record_id} was written.",
-            hint=" ".join(store.problems()) or "Try again later.",
-            code="indeterminate",
-        )

@@ -86,5 +86,6 @@ def test_before_anything_was_routed_nothing_is_kept(run: Run, data_dir: Path) ->
 
 
 @pytest.mark.usefixtures("config")
-def test_a_vote_without_a_task_is_for_mixed_ones(tell: Tell) -> None:
-    assert tell("feedback", "good", LIGHT)["kinds"] == ["mixed"]
+def test_a_vote_without_a_task_is_for_any_kind(run: Run, tell: Tell) -> None:
+    assert tell("feedback", "good", LIGHT)["kinds"] == []
+    assert "for tasks of any kind" in run("feedback", "good", LIGHT)[1]

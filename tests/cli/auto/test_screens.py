@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
-from tests.cli.auto.routed import ATTIC, CELLAR, DEBUG, RULES
+from tests.cli.auto.routed import ATTIC, CELLAR, DEBUG, RULES, routed_call, weighed
 from tests.cli.conftest import NOW_MS
 from tests.gateway.routes import FRONTIER, LIGHT, STRONG
+from ullage.cli import main
 from ullage.engine.quota import KEPT_UNDER
 from ullage.stores import RouteOverride, SqliteStore
 
@@ -138,8 +140,6 @@ def test_a_mistake_in_the_settings_is_told_with_the_rules(run: Run, routed: None
 
 
 def test_what_was_watched_is_added_up(run: Run, tell: Tell, routed: None, data_dir: Path) -> None:
-    from tests.cli.auto.routed import routed_call, weighed
-
     store = SqliteStore(data_dir / "ullage.db", clock_ms=lambda: NOW_MS)
     store.put_call(routed_call(20, "watched", LIGHT, 1, route={**weighed(LIGHT, STRONG), "shadow": STRONG}))
     store.close()
@@ -147,3 +147,51 @@ def test_what_was_watched_is_added_up(run: Run, tell: Tell, routed: None, data_d
     assert out.startswith("1 task was watched; for 1 another target was selected.")
     assert "how well it would have worked is not known" in out
     assert tell("auto", "shadow")["pairs"][0]["selected"] == STRONG
+
+
+def test_a_request_that_nobody_was_let_take_is_told_before_older_decisions(
+    run: Run, tell: Tell, routed: None, data_dir: Path
+) -> None:
+    stop = {
+        "stage": "pin",
+        "code": "unmatched-pin",
+        "message": "the pinned x/y cannot be used",
+        "hint": "Clear the pin.",
+    }
+    call = routed_call(30, None, STRONG, 1, route={"target": None, "stop": stop})
+    assert call.route is not None
+    store = SqliteStore(data_dir / "ullage.db", clock_ms=lambda: NOW_MS)
+    store.put_call(msgspec.structs.replace(call, outcome="answered", route={"target": None, "stop": stop}))
+    store.close()
+    assert run("auto", "why")[1] == "none  the pinned x/y cannot be used (unmatched-pin)\nhint: Clear the pin.\n"
+    assert "stopped     the newest request: the pinned x/y cannot be used (unmatched-pin)\n" in run("auto")[1]
+    told = tell("auto")
+    assert (told["current"], told["stop"]["code"]) == (STRONG, "unmatched-pin")
+    assert tell("auto", "why")["route"]["stop"] == stop
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("ullage auto un", ["unpin"]),
+        ("ullage auto mode b", ["balanced", "best"]),
+        ("ullage auto thinking fixed x", ["xhigh"]),
+        ("ullage auto pool ", ["pair", "off"]),
+        ("ullage auto pin anthropic/claude-h", [LIGHT]),
+        ("ullage feedback bad anthropic/claude-s", [STRONG]),
+        ("ullage outcome f", ["failure"]),
+    ],
+)
+def test_shells_complete_names(
+    words: str,
+    completed: list[str],
+    routed: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("_ULLAGE_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
+    with pytest.raises(SystemExit):
+        main([])
+    assert capsys.readouterr().out.split() == [f"plain,{word}" for word in completed]

@@ -111,7 +111,7 @@ def _by_target(candidate: Candidate) -> str:
 
 def _preferences(store: Reader) -> dict[str, float]:
     """What votes and judged tasks make of each target that they are of, in utility."""
-    from ullage.engine.judging import quality_of
+    from ullage.stores.judging import quality_of
 
     said = {one.target for one in store.feedback()} | {one.target for one in store.outcomes()}
     now = records.now_ms()

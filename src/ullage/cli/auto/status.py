@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 @whose
 def command(session: str | None, everyone: bool, as_json: bool, data_dir: str | None) -> None:
     """Tell whether routing is on, where the session is, how it got there, the policy and the pool."""
-    from ullage.engine.judging import newest_decision
+    from ullage.engine.judging import newest_decision, newest_routed
 
     with look(session, everyone, data_dir) as place:
         held = hold(place)
         newest = newest_decision(place.store, place.session or None)
         shown = newest if place.session else None
-        lines = _render(place, held, shown)
+        last = newest_routed(place.store, place.session) if place.session else None
+        stop = (last.route or {}).get("stop") if last is not None else None
+        lines = _render(place, held, shown, stop)
     if as_json:
-        print_json(_report(place, held, shown))
+        print_json({**_report(place, held, shown), "stop": stop})
     else:
         print_lines(map(safe, lines))
 
@@ -58,13 +60,14 @@ def _report(place: Place, held: dict[str, Held], newest: CallRecord | None) -> d
     }
 
 
-def _render(place: Place, held: dict[str, Held], newest: CallRecord | None) -> list[str]:
+def _render(place: Place, held: dict[str, Held], newest: CallRecord | None, stop: dict[str, Any] | None) -> list[str]:
     route = (newest.route or {}) if newest is not None else {}
     facts = {
         "session": _session(place),
         "activation": _activation(place, held),
         "current": route.get("target") or ("none yet" if place.session else ""),
         "last route": _last(newest, route),
+        "stopped": f"the newest request: {stop['message']} ({stop['code']})" if stop is not None else "",
         "policy": told(held["policy"]),
         "pool": told(held["pool"]),
         "thinking": told(held["thinking"]) if held["thinking"].value != "auto" else "",

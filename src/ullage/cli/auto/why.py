@@ -21,11 +21,12 @@ _NONE = "No decision yet."
 @click.command()
 @whose
 def command(session: str | None, everyone: bool, as_json: bool, data_dir: str | None) -> None:
-    """Say why the newest task went where it did. `ullage why` tells the same of any call, at length."""
-    from ullage.engine.judging import newest_decision
+    """Say why the newest task went where it did, or why nobody was let take it.
 
+    `ullage why` tells the same of any call, at length.
+    """
     with look(session, everyone, data_dir) as place:
-        newest = newest_decision(place.store, place.session or None)
+        newest = _newest(place.store, place.session or None)
         route = decided(place.store, newest) if newest is not None else None
     if as_json:
         print_json(
@@ -35,10 +36,19 @@ def command(session: str | None, everyone: bool, as_json: bool, data_dir: str | 
         print_lines(tell_choice(route) if route is not None else [_NONE])
 
 
+def _newest(store: Reader, session: str | None) -> CallRecord | None:
+    """The newest decision, unless the newest call came to none."""
+    from ullage.engine.judging import newest_decision, newest_routed
+
+    newest = newest_routed(store, session)
+    is_stopped = newest is not None and newest.route is not None and newest.route.get("target") is None
+    return newest if is_stopped else newest_decision(store, session)
+
+
 def decided(store: Reader, newest: CallRecord) -> dict[str, Any]:
     """The route of a call, with the weighing of the call of its task that it was decided with."""
     route = dict(newest.route or {})
-    if route.get("ranked"):
+    if route.get("ranked") or route.get("target") is None:
         return route
     calls = store.decisions(newest.session, task=route.get("task_id"))
     first = next((call.route for call in calls if call.route is not None and call.route.get("ranked")), None)
@@ -50,5 +60,5 @@ def decided(store: Reader, newest: CallRecord) -> dict[str, Any]:
 def _report(route: dict[str, Any] | None) -> dict[str, Any]:
     if route is None:
         return {"route": None}
-    names = ("target", "thinking", "policy", "reasons", "notes", "confidence", "kept", "reason", "task_id")
+    names = ("target", "stop", "thinking", "policy", "reasons", "notes", "confidence", "kept", "reason", "task_id")
     return {"route": {**{name: route.get(name) for name in names}, "utility": utility_of(route)}}
