@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ class User:
     def __init__(self, process: Process, client: aiohttp.ClientSession) -> None:
         self._process = process
         self._client = client
-        self.turns: list[str] = []
+        self._turns: defaultdict[str, list[str]] = defaultdict(list)
 
     async def run(self, *arguments: str, status: int = 0) -> str:
         """The output of a command."""
@@ -47,15 +48,16 @@ class User:
         """What a command tells programs."""
         return json.loads(await self.run(*arguments, "--json"))
 
-    async def ask(self, prompt: str) -> str:
+    async def ask(self, prompt: str, session: str = SESSION) -> str:
         """The target that a prompt went to, which comes next in the session; the command is run when its record is there."""
-        self.turns.append(prompt)
-        request = make_request("anthropic", model="auto", turns=list(self.turns))
-        headers = {**request.headers, "x-ullage-session": SESSION}
+        turns = self._turns[session]
+        turns.append(prompt)
+        request = make_request("anthropic", model="auto", turns=list(turns))
+        headers = {**request.headers, "x-ullage-session": session}
         async with self._client.post(self._process.url + request.path, data=request.body, headers=headers) as response:
             assert response.status == 200, await response.text()
             await response.read()
-        self.turns.append("Done.")
+        turns.append("Done.")
         call = response.headers["x-ullage-request"]
         for _ in range(200):
             if any(record.id == call for record in self._process.calls()):
@@ -127,6 +129,16 @@ async def test_what_a_user_sets_beside_it_holds_from_the_next_request_on(
     assert (await user.tell("auto", "task"))["assessment"] == "success"
     assert len((await user.tell("history"))["decisions"]) == 5
     assert 'policy = "cost"' in config.read_text() and "# how to choose" in config.read_text()
+
+
+@pytest.mark.slow
+async def test_votes_beside_it_send_requests_elsewhere(daemon: Process, client: aiohttp.ClientSession) -> None:
+    user = User(daemon, client)
+    await user.run("auto", "mode", "best", "--default")
+    assert (await user.tell("auto", "plan", EASY))["target"] == LIGHT
+    await asyncio.gather(*(user.run("feedback", "bad", LIGHT) for _ in range(3)))
+    await user.ask(EASY)  # what was said is read beside this one
+    assert await user.ask(EASY, session="another") == STRONG
 
 
 async def test_the_daemon_tells_where_its_settings_are_from(
