@@ -185,7 +185,7 @@ def test_no_target_breaks_a_hard_constraint(
     route = way(models, prompt, **ask, session=session, config=config)
     known = {model.target: model for model in models}
     assert (route.target is None) == (route.stop is not None) == (not route.ranked)
-    assert route.target == (order(route) or [None])[0]
+    assert route.target == next(iter(order(route)), None)
     for target in order(route):
         check(target, route, known, session, config)
 

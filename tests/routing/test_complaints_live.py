@@ -61,7 +61,7 @@ async def test_c10_nobody_is_sent_thinking_that_another_model_signed(
 ) -> None:
     """C10: after a switch the signature of thinking was invalid, and the request was refused."""
     rule = Rule(reply=Reply(thinking="Let me think.", text="Done."))
-    settled = {"routing": {"thinking": "high", "models": [LIGHT, STRONG]}}
+    settled: dict[str, Any] = {"routing": {"thinking": "high", "models": [LIGHT, STRONG]}}
     async with FakeProvider([rule], strict=True) as strict, run_routed(strict, tmp_path, **settled) as gateway:
         messages: list[dict[str, Any]] = []
         came = []
