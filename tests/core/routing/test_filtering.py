@@ -91,6 +91,16 @@ class TestFit:
         assert alone.stop is not None
         assert alone.stop.message == "no model fits the request: pictures are to be read, 1 of the models cannot"
 
+    def test_a_request_that_has_no_form_in_a_targets_protocol_goes_to_another(self) -> None:
+        reason = "candidateCount: several answers to one request have no place in the target's protocol."
+        found = find(candidate(FRONTIER), candidate(STRONG), untranslatable={FRONTIER: reason})
+        assert eligible(found) == [STRONG]
+        assert codes(found) == {FRONTIER: "dialect"}
+        alone = find(candidate(FRONTIER), untranslatable={FRONTIER: reason})
+        assert alone.stop is not None
+        assert alone.stop.code == "incompatible"
+        assert f"the request has no form in its protocol: {reason} ({FRONTIER})" in alone.stop.message
+
     def test_the_least_tier_is_a_matter_of_rank(self) -> None:
         found = find(candidate(FRONTIER), candidate(STRONG), candidate(LIGHT), needs=Needs(minimum_tier="strong"))
         assert eligible(found) == [FRONTIER, STRONG]

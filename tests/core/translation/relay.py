@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anthropic
@@ -156,12 +157,20 @@ class Program:
 
     def __init__(self, dialect: Dialect, relay: Relay) -> None:
         self._dialect = dialect
-        http = httpx2.Client(transport=httpx2.MockTransport(relay))
-        self._openai = openai.OpenAI(base_url="http://relay/v1", api_key="k", max_retries=0, http_client=http)
-        self._anthropic = anthropic.Anthropic(base_url="http://relay", api_key="k", max_retries=0, http_client=http)
-        self._gemini = genai.Client(
-            api_key="k", http_options=genai_types.HttpOptions(base_url="http://relay", httpx_client=http)
-        )
+        self._http = httpx2.Client(transport=httpx2.MockTransport(relay))
+
+    @cached_property
+    def _openai(self) -> openai.OpenAI:
+        return openai.OpenAI(base_url="http://relay/v1", api_key="k", max_retries=0, http_client=self._http)
+
+    @cached_property
+    def _anthropic(self) -> anthropic.Anthropic:
+        return anthropic.Anthropic(base_url="http://relay", api_key="k", max_retries=0, http_client=self._http)
+
+    @cached_property
+    def _gemini(self) -> genai.Client:
+        options = genai_types.HttpOptions(base_url="http://relay", httpx_client=self._http)
+        return genai.Client(api_key="k", http_options=options)
 
     def ask(self, asked: Asked, *, stream: bool) -> Seen:
         """Asks and reads the answer with the SDK's own types and stream reader."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 
 import pytest
 
 from tests.core.translation.relay import PNG, SCHEMA
 from tests.core.translation.speaking import body_of, chat, codes_of, contents, messages, responses, translate
-from ullage.core.translation import TranslationRefused
-from ullage.core.wire import DIALECTS, Dialect
+from ullage.core.translation import Target, TranslationRefused, translate_request
+from ullage.core.wire import DIALECTS, Dialect, parse_request
 from ullage.testing.strict import find_refusal
 
 HELLO: dict[Dialect, dict[str, Any]] = {
@@ -430,6 +431,25 @@ def test_no_thought_is_asked_for_as_such(source: Dialect) -> None:
     assert body_of(source, payload, "openai-responses")["reasoning"] == {"effort": "none"}
     assert codes_of(source, payload, "openai-responses") == []
     assert "thinking" not in body_of(source, payload, "anthropic")
+
+
+@pytest.mark.parametrize(
+    ("asked", "level", "body", "told"),
+    [
+        ({}, "high", {"effort": "high"}, "high"),
+        ({"reasoning_effort": "low"}, "high", {"effort": "high"}, "high"),
+        ({"reasoning_effort": "high"}, "off", {"effort": "none"}, "off"),
+        ({"reasoning_effort": "high"}, None, {"effort": "high"}, "high"),
+        ({}, None, None, ""),
+    ],
+)
+def test_a_level_that_was_chosen_stands_in_place_of_the_clients(
+    asked: dict[str, Any], level: Any, body: dict[str, str] | None, told: str
+) -> None:
+    conversation = parse_request(json.dumps(chat(**asked)).encode(), "openai-chat")
+    found = translate_request(conversation, Target(dialect="openai-responses", model="gpt-5.2"), level=level)
+    assert json.loads(found.body).get("reasoning") == body
+    assert (found.thinking, found.dropped) == (told, ())
 
 
 def test_thought_that_nobody_can_ask_a_model_for_is_told() -> None:

@@ -32,6 +32,7 @@ Code = Literal[
     "not-pinned",
     "tier-too-low",
     "tier-unknown",
+    "dialect",
     "no-vision",
     "vision-unknown",
     "window-too-small",

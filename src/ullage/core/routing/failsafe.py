@@ -113,6 +113,7 @@ def failsafe_route(
             pin=Pin(target=pinned, kind="manual" if manual else "prompt") if pinned is not None else None,
             open_circuits=session.circuits,
             pool=active_pool(config),
+            untranslatable=session.untranslatable,
         ),
     )
     left, excluded = _set_aside(eligible.candidates, session)

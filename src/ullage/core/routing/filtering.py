@@ -93,7 +93,7 @@ class Needs(Struct, frozen=True, kw_only=True):
 
 class Limits(Struct, frozen=True, kw_only=True):
     """All that decides who is eligible. `scope` has patterns of targets, empty for all; `open_circuits` map targets to when they
-    may be tried again, epoch milliseconds."""
+    may be tried again, epoch milliseconds; `untranslatable` says why a request cannot be put in the words of some targets."""
 
     needs: Needs = Needs()
     constraints: Constraints = Constraints()
@@ -101,6 +101,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     pin: Pin | None = None
     open_circuits: Mapping[str, int | None] = MappingProxyType({})
     pool: Pool | None = None
+    untranslatable: Mapping[str, str] = MappingProxyType({})
 
 
 class Eligible(Struct, frozen=True, kw_only=True):
@@ -284,6 +285,11 @@ def _tier_reaches(candidate: Candidate, least: str | None, stage: Stage) -> Obst
     return Obstacle(stage, "tier-too-low", f"its tier is {tier}, {least} is needed")
 
 
+def _understands(candidate: Candidate, limits: Limits) -> Obstacle | None:
+    reason = limits.untranslatable.get(candidate.target)
+    return Obstacle("fit", "dialect", f"the request has no form in its protocol: {reason}") if reason else None
+
+
 def _sees(candidate: Candidate, limits: Limits) -> Obstacle | None:
     inputs = candidate.model.inputs
     if not limits.needs.images or (inputs is not None and "image" in inputs):
@@ -322,6 +328,7 @@ _CHECKS: tuple[Callable[[Candidate, Limits], Obstacle | None], ...] = (
     _allowed,
     _pinned,
     _able,
+    _understands,
     _sees,
     _window_holds,
     _answers,

@@ -90,8 +90,9 @@ class RouteSession(Struct, frozen=True, kw_only=True):
 
     `current` is the target it is at, `pin` the one that the user has pinned. `cold` says that no cache holds its prefix any
     more; `warm` has the tokens that each target's cache holds, where that is known. `failed` are targets that failed for this
-    task, each with why; `circuits` those that are not to be tried before a time, epoch milliseconds. `attempts` count those of
-    the pool. `switched_usd` is what was paid for caches that switches left, `stayed_usd` what would have been paid without them.
+    task, each with why; `circuits` those that are not to be tried before a time, epoch milliseconds; `untranslatable` those in
+    whose protocol the request has no form, with why. `attempts` count those of the pool. `switched_usd` is what was paid for
+    caches that switches left, `stayed_usd` what would have been paid without them.
     """
 
     first_turn: bool = True
@@ -108,6 +109,7 @@ class RouteSession(Struct, frozen=True, kw_only=True):
     preferences: Mapping[str, float] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     circuits: Mapping[str, int | None] = field(default_factory=dict)
+    untranslatable: Mapping[str, str] = field(default_factory=dict)
     attempts: Mapping[str, int] = field(default_factory=dict)
     switched_usd: float = 0.0
     stayed_usd: float = 0.0
@@ -285,6 +287,7 @@ def _limits(
         pin=pin,
         open_circuits=session.circuits,
         pool=pool,
+        untranslatable=session.untranslatable,
     )
 
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from .filtering import Candidate, Limits
 
 
+_NAMED = 3
+
+
 def find_stop(candidates: Sequence[Candidate], excluded: Sequence[Excluded], limits: Limits) -> Stop:
     """The stop of candidates that are all excluded: at the stage that the last of them got to."""
     stage: Stage = max((dropped.stage for dropped in excluded), key=STAGES.__getitem__, default="constraints")
@@ -91,6 +94,9 @@ def _limiting(fitted: Sequence[tuple[Excluded, Candidate]], limits: Limits) -> I
     if lacking:
         best = max(lacking, key=lambda candidate: tier_rank(candidate.capability.overall))
         yield f"the tier {needs.minimum_tier} is needed, the highest is {best.capability.overall} ({best.target})"
+    foreign = next((dropped for dropped, _ in fitted if dropped.code == "dialect"), None)
+    if foreign is not None:
+        yield f"{foreign.reason} ({', '.join(one.target for one in of_code['dialect'][:_NAMED])})"
     if "no-vision" in of_code:
         yield f"pictures are to be read, {len(of_code['no-vision'])} of the models cannot"
     if "window-too-small" in of_code:

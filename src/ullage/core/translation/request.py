@@ -67,18 +67,23 @@ _USUAL_LEVEL: ThinkingLevel = "medium"
 class TranslatedRequest(Struct, frozen=True, kw_only=True):
     """A request in the target's dialect. `terms` go to the `AnswerTranslator` of its answer.
 
-    `dropped` is what the target is not told, or told otherwise. For Gemini, model and streaming stand in the path, not in `body`.
+    `dropped` is what the target is not told, or told otherwise. `thinking` is the level that the model is asked for, empty
+    where nothing is. For Gemini, model and streaming stand in the path, not in `body`.
     """
 
     body: bytes
     terms: Terms
     dropped: tuple[Loss, ...] = ()
+    thinking: str = ""
 
 
-def translate_request(conversation: Conversation, target: Target) -> TranslatedRequest:
+def translate_request(
+    conversation: Conversation, target: Target, *, level: ThinkingLevel | None = None
+) -> TranslatedRequest:
     """The request of a client as one that the target understands. The same request always gives the same bytes.
 
-    Raises `TranslationRefused` where that would mean something else.
+    `level` is how much the model is to think, in place of what the client asks for. Raises `TranslationRefused` where the
+    translated request would mean something else.
     """
     losses = Losses()
     payload = decode(conversation.body)
@@ -87,7 +92,7 @@ def translate_request(conversation: Conversation, target: Target) -> TranslatedR
     request = _READERS[conversation.dialect](payload, losses)
     request, names = settle(replace(request, stream=conversation.stream), target, losses)
     body = msgspec.json.encode(_WRITERS[target.dialect](request, target, losses))
-    body = _with_effort(body, request, target, losses)
+    body, thinking = _with_effort(body, request, target, losses, level)
     terms = Terms(
         model=target.model,
         asked_model=conversation.model or target.model,
@@ -100,7 +105,7 @@ def translate_request(conversation: Conversation, target: Target) -> TranslatedR
         if conversation.dialect == "openai-responses"
         else {},
     )
-    return TranslatedRequest(body=body, terms=terms, dropped=losses.found())
+    return TranslatedRequest(body=body, terms=terms, dropped=losses.found(), thinking=thinking)
 
 
 def _includes_usage(payload: dict[str, Any]) -> bool:
@@ -108,30 +113,34 @@ def _includes_usage(payload: dict[str, Any]) -> bool:
     return isinstance(options, dict) and options.get("include_usage") is True
 
 
-def _with_effort(body: bytes, request: Request, target: Target, losses: Losses) -> bytes:
-    """The body with the client's level of thinking, by the target's rule; said where it cannot be kept."""
-    if request.effort is None:
-        return body
+def _with_effort(
+    body: bytes, request: Request, target: Target, losses: Losses, level: ThinkingLevel | None
+) -> tuple[bytes, str]:
+    """The body with a level of thinking by the target's rule, and the level; said where the client's own cannot be kept."""
+    asked = request.effort
+    if asked is None and level is None:
+        return body, ""
+    wanted = level or (asked.level if asked is not None else None) or _USUAL_LEVEL
+    misses = asked is not None and asked.level != "off" and wanted != "off"
     rule = target.thinking or find_thinking_rule(target.model)
-    level = request.effort.level or _USUAL_LEVEL
     if rule is None:
-        if level != "off":
+        if misses:
             losses.add("effort", "effort", "Nobody says how this model is told how much to think.")
-        return body
+        return body, ""
     if target.dialect == "anthropic" and _opens_without_thinking(request.messages):
-        level = "off"
+        wanted = "off"
     conversation = parse_request(body, target.dialect)
-    thinking = write_thinking(conversation, rule, level)
-    if not thinking.on and request.effort.level != "off":
+    thinking = write_thinking(conversation, rule, wanted)
+    if misses and not thinking.on:
         losses.add(
             "effort",
             "effort",
             "With these tools, sampling or length, or amid this tool loop, it cannot think.",
         )
     options = dict(thinking.options)
-    if request.effort.shown and options.get(("thinking", "type")) == "adaptive":
+    if asked is not None and asked.shown and options.get(("thinking", "type")) == "adaptive":
         options["thinking", "display"] = "summarized"  # what some models leave out unless they are asked
-    return render(conversation, options=options)
+    return render(conversation, options=options), wanted if thinking.on else "off"
 
 
 def _opens_without_thinking(messages: Sequence[Message]) -> bool:
