@@ -63,6 +63,7 @@ class Engine:
         )
         self.virtual_models = self._observer.virtual_models
         self.quotas = self._observer.quotas
+        self.health = self._observer.health
         self.classifying = self._observer.classifying
         self.learning = self._observer.learning
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ullage.core.health import connection_failure
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from ullage.core.health import Failure
 
     from .endpoint import Endpoint
 
@@ -26,9 +30,11 @@ class Exchange:
         "_recorded",
         "answer_bytes",
         "answer_headers",
+        "asked_ms",
         "body",
         "created_ms",
         "endpoint",
+        "failure",
         "first_byte_ms",
         "headers",
         "id",
@@ -71,6 +77,8 @@ class Exchange:
         self.root = root
         self.provider = provider
         self.created_ms = created_ms
+        # When the target was asked that answers: later than the request, where others were asked before.
+        self.asked_ms = created_ms
         self.request_bytes = len(body)
         self.answer_bytes = 0
         self.answer_headers: dict[bytes, bytes] = {}
@@ -84,6 +92,8 @@ class Exchange:
         self.routable = routable
         self.managed = planned or cleared or routable
         self.outcome = "error"
+        # Why no answer came, as far as that is the target's fault.
+        self.failure: Failure | None = None
         self.warnings: list[str] = []
         self.started = clock()
         self._clock = clock
@@ -133,8 +143,19 @@ class Exchange:
 
     def failed(self, code: str) -> None:
         """No answer began; `code` says why."""
-        self.warnings.append(code)
+        self.fail(connection_failure(code))
+
+    def fail(self, failure: Failure) -> None:
+        """No answer came of what the target said, if it said anything."""
+        self.failure = failure
+        self.warnings.append(failure.code)
         self.ended("error")
+
+    @property
+    def is_untold(self) -> bool:
+        """Whether how it ended says nothing of its target: the client has left, we have answered, stopped or failed ourselves."""
+        ours = self.outcome == "error" and self.failure is None
+        return ours or self.outcome in ("left", "answered") or "daemon_stopped" in self.warnings
 
     def _elapsed_ms(self) -> float:
         return round((self._clock() - self.started) * 1000, 3)

@@ -15,6 +15,7 @@ from ullage.core.errors import StoreError
 
 from .classifying import Question
 from .departing import Departing
+from .health import Health, read_outcome
 from .learning import Learning
 from .quota import Quotas, make_quota_rules, read_answered
 from .reading import Reader
@@ -78,7 +79,8 @@ class Observer:
         self._reader = Reader(store=store, settings=settings, new_id=new_id, sources=sources)
         self.quotas = Quotas(make_quota_rules(settings.routing.quota), store)
         self.learning = Learning(store, explore=settings.routing.explore)
-        self._routing = Routing(settings, targets, self.quotas, self.learning, store, new_id=new_id)
+        self.health = Health(store, store)
+        self._routing = Routing(settings, targets, self.quotas, self.learning, self.health, store, new_id=new_id)
         self.virtual_models = self._routing.names
         self._departing = Departing(
             self._reader,
@@ -229,5 +231,8 @@ class Observer:
         answered = read_answered(observation, exchange, answer)
         if answered is not None:
             self.quotas.note(answered)
-        self._routing.settle(observation, exchange, answer)
+        outcome = read_outcome(observation, exchange, answer)
+        if outcome is not None:
+            self.health.note(outcome)
+        self._routing.settle(observation, exchange, answer, outcome)
         self._departing.note_answer(observation, exchange, answer)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ullage.settings import Settings
     from ullage.stores import Reader
 
+    from .health import Health
     from .learning import Learning
     from .quota import Quotas
 
@@ -62,13 +63,16 @@ class Preview(Struct, frozen=True, kw_only=True):
 
 
 class Previewing:
-    """Plans routes beside the requests. `learning` and `quotas` tell what is known of targets and providers."""
+    """Plans routes beside the requests. `learning`, `quotas` and `health` tell what is known of targets and providers."""
 
-    def __init__(self, settings: Settings, reader: Reader, *, learning: Learning, quotas: Quotas) -> None:
+    def __init__(
+        self, settings: Settings, reader: Reader, *, learning: Learning, quotas: Quotas, health: Health
+    ) -> None:
         self._settings = replace(settings, routing=replace(settings.routing, explore=0.0))
         self._reader = reader
         self._learning = learning
         self._quotas = quotas
+        self._health = health
 
     def stand(self, session: str) -> Standing:
         """Where a session stands; one that is not known, or none, is at its beginning. Raises `StoreError`."""
@@ -89,7 +93,7 @@ class Previewing:
         """What holds for the session's next request. Raises `CallError` for an alias that there is no more."""
         return self._planning().config(standing.alias, standing.overrides)
 
-    def eligible(self, standing: Standing, candidates: Sequence[Candidate]) -> Eligible:
+    def eligible(self, standing: Standing, candidates: Sequence[Candidate], *, now_ms: int) -> Eligible:
         """Who could take the session's next request, if it were no longer than the newest one."""
         config = self.config(standing)
         pin = standing.overrides.pin
@@ -101,6 +105,7 @@ class Previewing:
                 constraints=config.constraints,
                 scope=config.scope,
                 pin=Pin(target=pin, kind="manual") if pin is not None else None,
+                open_circuits=self._health.circuits(now_ms),
                 pool=active_pool(config),
             ),
         )
@@ -145,6 +150,7 @@ class Previewing:
             self._settings,
             quotas=self._quotas,
             learning=self._learning,
+            health=self._health,
             habits=habits,
             pools=PoolAttempts(self._settings, self._reader),
         )

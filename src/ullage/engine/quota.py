@@ -209,7 +209,7 @@ def read_answered(observation: Observation, exchange: Exchange, answer: Answer |
     return Answered(
         provider=exchange.provider,
         status=exchange.status,
-        asked_ms=exchange.created_ms,
+        asked_ms=exchange.asked_ms,
         at_ms=exchange.created_ms + round(exchange.last_ms),
         headers=quota_headers(exchange.answer_headers),
         usd=_cost_usd(observation, exchange, answer),

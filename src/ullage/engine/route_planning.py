@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ullage.core.routing.turn import Turn
     from ullage.settings import Settings
 
+    from .health import Health
     from .learning import Learning
     from .quota import Quotas
     from .route_habits import RouteHabits
@@ -92,11 +93,19 @@ class RoutePlanning:
     """Makes routes. Used by one thread only."""
 
     def __init__(
-        self, settings: Settings, *, quotas: Quotas, learning: Learning, habits: RouteHabits, pools: PoolAttempts
+        self,
+        settings: Settings,
+        *,
+        quotas: Quotas,
+        learning: Learning,
+        health: Health,
+        habits: RouteHabits,
+        pools: PoolAttempts,
     ) -> None:
         self._settings = settings
         self._quotas = quotas
         self._learning = learning
+        self._health = health
         self._habits = habits
         self._pools = pools
         self._configs: dict[str | None, RouteConfig] = {}
@@ -140,6 +149,7 @@ class RoutePlanning:
             warm=warm,
             trigger="extension" if asked.helper else "user",
             failed=failed,
+            circuits=self._health.circuits(asked.now_ms),
             switched_usd=known.switched_usd,
             stayed_usd=known.stayed_usd,
         )

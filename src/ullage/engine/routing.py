@@ -28,7 +28,7 @@ from ullage.core.wire import Conversation, read_message
 
 from .classifying import NOT_ASKED, Graded
 from .kinds import CONVERSATION
-from .route_failures import find_failure
+from .route_failures import remember
 from .route_habits import RouteHabits
 from .route_planning import Overrides, Planned, RoutePlanning, read_overrides
 from .route_pools import PoolAttempts
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from .classifying import Classifying, Question
     from .exchange import Exchange
+    from .health import Health, Outcome
     from .learning import Learning
     from .observation import Observation
     from .quota import Quotas
@@ -122,6 +123,7 @@ class Routing:
         targets: Targets | None,
         quotas: Quotas,
         learning: Learning,
+        health: Health,
         store: Store,
         *,
         new_id: Callable[[], str],
@@ -132,12 +134,13 @@ class Routing:
         self._escalates = routing.escalation
         self._targets = targets
         self._quotas = quotas
+        self._health = health
         self._store = store
         self._new_id = new_id
         self._habits = RouteHabits()
         self._pools = PoolAttempts(settings, store)
         self._planning = RoutePlanning(
-            settings, quotas=quotas, learning=learning, habits=self._habits, pools=self._pools
+            settings, quotas=quotas, learning=learning, health=health, habits=self._habits, pools=self._pools
         )
 
     def recall(self, records: Iterable[SessionRecord], attempts: Iterable[AttemptRecord]) -> None:
@@ -157,6 +160,8 @@ class Routing:
             else self._step(asked, turn, known, candidates, overrides)
         )
         self._pools.note(decision.target)
+        if not asked.counting:
+            self._health.note_sent(decision.target, asked.now_ms)
         return replace(decision, as_asked=overrides.as_asked)
 
     def find_question(self, asked: Asked, classifying: Classifying) -> Question | Graded:
@@ -191,8 +196,10 @@ class Routing:
             known.compacted |= known.compacting or (kinship.relation == "rewrite" and not kinship.shared)
             known.compacting = False
 
-    def settle(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
-        """Notes how a request ended that was decided."""
+    def settle(
+        self, observation: Observation, exchange: Exchange, answer: Answer | None, outcome: Outcome | None
+    ) -> None:
+        """Notes how a request ended that was decided. `outcome` is what that says of its target."""
         decision = observation.decision
         if decision is None:
             return
@@ -200,7 +207,7 @@ class Routing:
         if decision.reason == "helper" or not observation.session:
             return
         known, now_ms = self.sessions.find(observation.session), exchange.created_ms + round(exchange.last_ms)
-        failure = find_failure(exchange, answer, self._quotas, now_ms)
+        failure = remember(outcome.failure, exchange.provider, self._quotas, now_ms) if outcome is not None else None
         whole = answer is not None and answer.complete and answer.error_type is None
         if failure is not None:
             known.failed[decision.target] = failure
@@ -294,6 +301,8 @@ class Routing:
         found = next((one for one in candidates if one.target == target), None)
         if found is None:
             return f"{target} is no longer there"
+        if target in self._health.circuits(asked.now_ms):
+            return f"{target} is left: it failed lately, its circuit is open"
         if self._quotas.refuses(found.model.provider, asked.now_ms):
             return f"{target} is left: its provider has no credit or allowance left"
         tokens = asked.tokens(target)

@@ -83,7 +83,9 @@ class Steering:
         self._store = store
         self._engine = engine
         self._settings = settings
-        self._previewing = Previewing(settings, store, learning=engine.learning, quotas=engine.quotas)
+        self._previewing = Previewing(
+            settings, store, learning=engine.learning, quotas=engine.quotas, health=engine.health
+        )
 
     def route(self, query: Query) -> Any:
         """Where a prompt would go, and why. Nothing is sent."""

@@ -12,6 +12,8 @@ from tests.cli.auto.routed import ATTIC, CELLAR, DEBUG, RULES, routed_call, weig
 from tests.cli.conftest import NOW_MS
 from tests.gateway.routes import FRONTIER, LIGHT, STRONG
 from ullage.cli import main
+from ullage.core.health import classify
+from ullage.engine.health import Health, Outcome, no_spread
 from ullage.engine.quota import KEPT_UNDER
 from ullage.stores import RouteOverride, SqliteStore
 
@@ -68,6 +70,28 @@ def test_quotas_are_a_table(run: Run, tell: Tell, routed: None, config: Path, da
     store.close()
     golden("quota.txt", run("quota")[1])
     assert [one["provider"] for one in tell("quota")["providers"]] == ["anthropic", "google", "openai"]
+
+
+def test_doctors_tell_circuits(run: Run, tell: Tell, routed: None, config: Path, data_dir: Path) -> None:
+    store = SqliteStore(data_dir / "ullage.db", clock_ms=lambda: NOW_MS)
+    health = Health(store, store, jitter=no_spread)
+    for target, status, count in ((LIGHT, 429, 1), (STRONG, 503, 1), (FRONTIER, 503, 2)):
+        for _ in range(count):
+            asked_ms = NOW_MS - 90_000 * (target == FRONTIER)
+            health.note(Outcome(target=target, asked_ms=asked_ms, at_ms=asked_ms, failure=classify(status)))
+    health.note_sent(FRONTIER, NOW_MS)
+    store.close()
+    lines = [line for line in run("auto", "doctor")[1].splitlines() if line.startswith("circuit ")]
+    assert lines == [
+        f"circuit     {LIGHT}: open until 2026-05-28T20:27:40.000Z; it opened once",
+        f"circuit     {FRONTIER}: a request is trying it; it opened once",
+        f"circuit     {STRONG}: closed, it failed lately",
+    ]
+    told = tell("auto", "doctor")
+    assert [one["state"] for one in told["circuits"]] == ["open", "half-open", "closed"]
+    codes = {one["target"]: (one["excluded"] or {}).get("code") for one in told["candidates"]}
+    assert codes == {LIGHT: "circuit-open", FRONTIER: "circuit-open", STRONG: None}
+    assert tell("auto", "models")["models"] == [STRONG]
 
 
 def test_without_quotas_that_is_said(run: Run, config: Path) -> None:

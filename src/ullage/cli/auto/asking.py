@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.cli import records
+from ullage.engine.health import Health
 from ullage.engine.learning import Learning
 from ullage.engine.previewing import Previewing, Standing
 from ullage.engine.quota import KEPT_UNDER, Quotas, make_quota_rules
@@ -32,7 +33,8 @@ def open_asking(place: Place) -> Asking:
     learning = Learning(place.store, explore=place.settings.routing.explore)
     learning.read(records.now_ms())
     quotas = recall_quotas(place.settings, place.store)
-    previewing = Previewing(place.settings, place.store, learning=learning, quotas=quotas)
+    health = Health(place.store)
+    previewing = Previewing(place.settings, place.store, learning=learning, quotas=quotas, health=health)
     return Asking(previewing, previewing.stand(place.session), candidates_of(place))
 
 

@@ -42,6 +42,7 @@ def command(session: str | None, everyone: bool, as_json: bool, data_dir: str | 
 
 def examine(place: Place) -> dict[str, Any]:
     """As programs get it."""
+    from ullage.engine.health import Health
     from ullage.settings.route_config import make_route_config
     from ullage.stores.routed import list_decisions
 
@@ -59,6 +60,7 @@ def examine(place: Place) -> dict[str, Any]:
         "scope": list(place.settings.routing.models),
         "decisions": len(list_decisions(place.store, place.session or None, limit=records.MATCHES)),
         "preferences": _preferences(place.store),
+        "circuits": Health(place.store).report(records.now_ms()),
         "cold": None,
         "context_tokens": 0,
         "candidates": [],
@@ -66,8 +68,9 @@ def examine(place: Place) -> dict[str, Any]:
     }
     try:
         asking = open_asking(place)
-        eligible = asking.previewing.eligible(asking.standing, asking.candidates)
-        preview = asking.previewing.plan("", asking.standing, asking.candidates, now_ms=records.now_ms())
+        now = records.now_ms()
+        eligible = asking.previewing.eligible(asking.standing, asking.candidates, now_ms=now)
+        preview = asking.previewing.plan("", asking.standing, asking.candidates, now_ms=now)
     except (CallError, InputError) as error:  # settings that make no sense, or nobody to choose among
         return {**report, "fault": f"{error.message} {error.hint}".strip()}
     return {
@@ -135,6 +138,7 @@ def _render(report: dict[str, Any]) -> Iterator[str]:
         "votes": ", ".join(f"{target} {value:+.3f}" for target, value in report["preferences"].items()) or "none",
     }
     yield from (f"{name:<12}{value}" for name, value in facts.items())
+    yield from (f"{'circuit':<12}{_tell_circuit(one)}" for one in report["circuits"])
     yield from (f"Problem: {one}" for one in report["problems"])
     if report["fault"]:
         yield f"Nobody may take a request: {report['fault']}"
@@ -142,6 +146,18 @@ def _render(report: dict[str, Any]) -> Iterator[str]:
         yield ""
         header = ("target", "key", "eligible", "window", "images", "tier", "calls", "success", "quota")
         yield from table(header, [_cells(one) for one in report["candidates"]], right=(3, 6, 7))
+
+
+def _tell_circuit(one: dict[str, Any]) -> str:
+    """A target that has failed lately."""
+    from ullage.stores.report import iso_time
+
+    if one["state"] == "closed":
+        return f"{one['target']}: closed, it failed lately"
+    states = {"open": f"open until {iso_time(one['retry_at_ms'])}", "half-open": "the next request tries it"}
+    state = "a request is trying it" if one["trying"] else states[one["state"]]
+    times = f"{one['openings']} times in a row" if one["openings"] > 1 else "once"
+    return f"{one['target']}: {state}; it opened {times}"
 
 
 def _cells(one: dict[str, Any]) -> tuple[str, ...]:

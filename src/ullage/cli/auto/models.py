@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ullage.cli import records
 from ullage.cli.output import print_json
 from ullage.cli.records import print_lines
 from ullage.core.terminal import safe
@@ -37,7 +38,7 @@ def ask_eligible(session: str | None, *, everyone: bool, data_dir: str | None) -
 
     with look(session, everyone, data_dir) as place:
         asking = open_asking(place)
-        return asking.previewing.eligible(asking.standing, asking.candidates), place
+        return asking.previewing.eligible(asking.standing, asking.candidates, now_ms=records.now_ms()), place
 
 
 def tell_names(noun: str, names: list[str], stop: Stop | None, place: Place, *, as_json: bool) -> int:
