@@ -18,6 +18,7 @@ from ullage.core.tokens import get_estimator
 from ullage.core.wire import parse_request
 
 from .judging import newest_decision
+from .route_fitting import fit_route
 from .route_habits import RouteHabits
 from .route_planning import Overrides, Planned, RoutePlanning, read_overrides
 from .route_pools import PoolAttempts
@@ -130,17 +131,23 @@ class Previewing:
             warm=lambda: self._warm(standing.session, now_ms),
         )
         turn = Turn(index=None, text=prompt, images=images, first=known.current is None, going_on=False, loop=False)
-        planned = self._planning().plan(
-            asked,
-            turn,
-            known,
-            candidates,
-            overrides=standing.overrides,
-            failed=known.failures(now_ms),
-            tokens=tokens,
-            task_id="",
-            fresh=True,
-        )
+        planning = self._planning()
+
+        def plan(tokens: int) -> Planned:
+            return planning.plan(
+                asked,
+                turn,
+                known,
+                candidates,
+                overrides=standing.overrides,
+                failed=known.failures(now_ms),
+                tokens=tokens,
+                task_id="",
+                fresh=True,
+            )
+
+        is_fitted = self._settings.mode == "managed"
+        planned = fit_route(plan, candidates, tokens) if is_fitted else plan(tokens)
         return Preview(standing=standing, planned=planned)
 
     def _planning(self) -> RoutePlanning:

@@ -29,6 +29,7 @@ from ullage.core.wire import Conversation, read_message
 from .classifying import NOT_ASKED, Graded
 from .kinds import CONVERSATION
 from .route_failures import remember
+from .route_fitting import fit_route
 from .route_habits import RouteHabits
 from .route_planning import Overrides, Planned, RoutePlanning, read_overrides
 from .route_pools import PoolAttempts
@@ -352,13 +353,7 @@ class Routing:
                 fresh=reason == "user",
             )
 
-        planned = plan(tokens)
-        stop = planned.route.stop
-        if asked.fitted and stop is not None and stop.code == "incompatible":
-            # It fits nobody whole, so it goes to whoever has room for the most of it.
-            prompt = planned.route.task.required_context_tokens - tokens
-            most = _most_context(candidates, planned.route.task.required_output_tokens) - prompt
-            planned = plan(max(0, min(tokens, most)))
+        planned = fit_route(plan, candidates, tokens) if asked.fitted else plan(tokens)
         route = planned.route
         if route.target is None or route.selection is None:
             assert route.stop is not None, "nobody was chosen"
@@ -476,12 +471,6 @@ def is_helper(observation: Observation, exchange: Exchange) -> bool:
 def has_key(headers: Mapping[str, str]) -> bool:
     """Whether the client sent a credential of its own."""
     return any(headers.get(name) for name in _CREDENTIALS)
-
-
-def _most_context(candidates: Sequence[Candidate], output_tokens: int) -> int:
-    """The longest prompt that the widest window holds, by the margin of the hard fit (section 6)."""
-    widest = max((one.model.context_window or 0 for one in candidates), default=0)
-    return 100 * (widest - output_tokens) // 115
 
 
 def _again(task: TaskState, destination: Destination, candidate: Candidate, reason: Reason) -> Decision:
