@@ -29,7 +29,7 @@ from ullage.settings import Settings
 from ullage.stores import FeedbackRecord, SqliteStore
 from ullage.stores.files import is_sound
 from ullage.stores.judging import quality_of
-from ullage.testing import Exchange, FakeProvider, Rule, make_request, make_turns
+from ullage.testing import Exchange, FakeProvider, Fault, Rule, make_request, make_turns
 from ullage.testing.script import Reply, ToolUse
 
 if TYPE_CHECKING:
@@ -128,6 +128,23 @@ def test_w08_no_vote_is_lost_or_torn_by_processes_that_write_at_once_and_are_kil
     assert {f"{writer}{number:04}" for writer, last in told.items() for number in range(last + 1)} <= set(kept)
     assert quality_of(store, "p/a", ("debug",), NOW_MS + 1_000).voted == pytest.approx(0.1)
     store.close()
+
+
+async def test_w08_what_one_gateway_learns_of_a_failing_target_another_one_knows(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """Circuits lived in one process only."""
+    request = make_request("anthropic", model="auto", turns=[EASY])
+    async with (
+        run_routed(fake, tmp_path, store="sqlite") as one,
+        run_routed(fake, tmp_path, store="sqlite") as other,
+    ):
+        fake.script.add(Rule(times=1, fault=Fault(status=429)))
+        failed = await ask(one, client, request)
+        came = await ask(other, client, request, session="elsewhere")
+    out = {one["target"]: one["code"] for one in came.route["excluded"]}
+    assert (failed.status, came.status) == (429, 200)
+    assert out == {failed.route["target"]: "circuit-open"}
 
 
 def _score(data: RoutingSet) -> SetScore:
