@@ -87,10 +87,31 @@ def test_a_client_without_a_key_needs_one_of_ours() -> None:
     assert found.model.authenticated
 
 
-def test_only_providers_that_speak_the_clients_dialect_are_candidates() -> None:
-    there = targets({"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"})
+def test_without_translation_only_providers_that_speak_the_clients_dialect_are_candidates() -> None:
+    there = targets({"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}, routing={"translate": False})
     assert names(there.candidates("openai-responses", client_key=False)) == ["openai/gpt-5"]
     assert there.destination("anthropic/claude-opus-5", "openai-chat", client_key=True) is None
+
+
+def test_a_provider_of_another_dialect_is_spoken_to_in_the_first_of_its_own_with_our_key() -> None:
+    there = targets({"OPENAI_API_KEY": "ours", "ANTHROPIC_API_KEY": "k"})
+    found = {one.target: one.model.api for one in there.candidates("anthropic", client_key=True)}
+    assert found == {
+        "anthropic/claude-opus-5": "anthropic",
+        "anthropic/claude-sonnet-4-5": "anthropic",
+        "openai/gpt-5": "openai-responses",
+    }
+    away = there.destination("openai/gpt-5", "anthropic", client_key=True)
+    assert away is not None and away.credential is not None
+    assert (away.dialect, away.client_key, away.credential.reveal()) == ("openai-responses", False, "ours")
+
+
+def test_a_provider_of_another_dialect_without_a_key_is_a_candidate_only_if_it_is_named() -> None:
+    assert "openai/gpt-5" not in names(targets().candidates("anthropic", client_key=True))
+    named = targets(routing={"models": ["openai/*"]})
+    (found,) = named.candidates("anthropic", client_key=True)
+    assert (found.target, found.model.authenticated) == ("openai/gpt-5", False)
+    assert named.destination("openai/gpt-5", "anthropic", client_key=True) is None
 
 
 def test_the_clients_key_goes_to_the_default_upstream_of_its_protocol_alone() -> None:
@@ -164,7 +185,9 @@ def test_a_dialect_that_goes_elsewhere_leaves_its_usual_provider() -> None:
 def test_what_a_provider_speaks_is_what_the_settings_say() -> None:
     there = targets({"OPENAI_API_KEY": "k"}, providers={"openai": {"dialects": ["openai-chat"]}})
     assert there.destination("openai/gpt-5", "openai-chat", client_key=True) is not None
-    assert there.destination("openai/gpt-5", "openai-responses", client_key=True) is None
+    away = there.destination("openai/gpt-5", "openai-responses", client_key=True)
+    assert away is not None
+    assert away.dialect == "openai-chat"
 
 
 def test_a_provider_at_the_address_of_an_upstream_gets_the_clients_key() -> None:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ullage.core.errors import PrivacyError, RequestError, RoutingError, UllageError
 from ullage.core.routing.turn import find_pins
+from ullage.core.translation import TranslationRefused
 from ullage.core.wire import render
 from ullage.settings.keeping import make_artifact_caps, make_memory_limits
 from ullage.stores import root_finder
@@ -30,6 +31,7 @@ from .recording import parent_session
 from .route_sending import RouteSending
 from .route_telling import report_stop, tell_route
 from .routing import Asked, RouteStopped, Routing, has_key, is_helper
+from .translating import Translating, translate
 from .trimming import Trimmer
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ullage.core.content import Answer
+    from ullage.core.planning import SliceFacts
     from ullage.core.privacy import Destination, PrivacyReport
     from ullage.core.privacy.guard import PrivacyGuard
     from ullage.core.wire import Conversation
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from .managing import Managed
     from .quota import Quotas
     from .reading import Reader
+    from .routing import Decision
     from .targets import Targets
 
 _PARENTS = 2_000
@@ -65,6 +69,11 @@ _UNROUTABLE = RoutingError(
     "the request cannot be read, so no model can be chosen for it",
     code="unreadable_request",
     hint="Name a model of a provider to have it passed on as it is.",
+)
+_COUNTED_HERE = RoutingError(
+    "the chosen model speaks another protocol than the client, so nothing but requests for an answer is sent there",
+    code="dialect",
+    hint="Tokens are counted here.",
 )
 _NOT_CLEARED = PrivacyError(
     "the request could not be looked at before it left, so it was not sent",
@@ -154,7 +163,7 @@ class Departing:
         except StopIteration as done:
             departure: Departure = done.value
             return departure
-        except (PrivacyError, RoutingError) as error:
+        except (PrivacyError, RoutingError, TranslationRefused) as error:
             return self._refuse(observation, error, body)
         except Exception:  # noqa: BLE001 - a fault of ours costs the plan, never the request; with privacy on, the request
             tell_fault(exchange)
@@ -162,7 +171,7 @@ class Departing:
             if self._guard is not None:
                 return self._refuse(observation, _NOT_CLEARED, body)
             if observation.virtual:
-                return self._fall_back_to_route(observation, body)
+                return self._fall_back_to_route(observation, exchange, body)
             return Departure(body=body, status="fallback", session=observation.session)
         self._waiting[exchange.id] = waiting
         return question
@@ -211,6 +220,7 @@ class Departing:
         else:
             reader.read_conversation(observation, exchange, cleared)
         departure = _departure(observation, body, cleared if cleared is not conversation else None, managed)
+        departure = _translated(departure, observation, cleared, managed)
         if self._guard is not None and destination is not None and report is not None:
             self._guard.check(departure.body if departure.plain else sent.body, destination)
             excluded = managed.excluded if managed is not None else ()
@@ -259,6 +269,7 @@ class Departing:
             fitted=self._is_planned(observation, exchange),
             tokens=lambda target: reader.estimate(observation, exchange, stripped, target),
             warm=lambda: reader.find_warm(observation.session, stripped, exchange.created_ms),
+            refusal=Translating(stripped, exchange.endpoint.purpose).refusal,
         )
         graded = self._find_question(asked, exchange)
         if isinstance(graded, Question):
@@ -266,22 +277,32 @@ class Departing:
             assert reply is not None, "an answer came"
             graded = self.classifying.settle(graded, reply, now_ms=exchange.created_ms)
         decision = self._routing.decide(replace(asked, graded=graded))
-        author = self._routing.author_of(observation.session)
-        model = decision.candidate.model
-        body, told = self._sending.write(
-            stripped,
-            facts,
-            model,
-            None if decision.as_asked else decision.thinking,
-            is_foreign=lambda index: author(index) != decision.target,
-        )
-        sent = reader.parse_plain(exchange, body, model.id)
-        exchange.root, exchange.provider = decision.destination.root, decision.destination.provider
+        if asked.counting and decision.destination.dialect != conversation.dialect:
+            raise _COUNTED_HERE
+        body, told = self._write(observation, stripped, facts, decision)
+        sent = reader.parse_plain(exchange, body, decision.candidate.model.id)
+        destination = decision.destination
+        exchange.root, exchange.provider, exchange.dialect = destination.root, destination.provider, destination.dialect
         observation.decision = decision
         observation.told = tell_route(decision, told)
         observation.later = sent
         reader.describe(observation, sent)
         return sent
+
+    def _write(
+        self, observation: Observation, conversation: Conversation, facts: Sequence[SliceFacts], decision: Decision
+    ) -> tuple[bytes, str]:
+        """The body for the target in the client's protocol, and what the model is told of thinking: where it is still to be
+        translated, nothing yet."""
+        author, model = self._routing.author_of(observation.session), decision.candidate.model
+
+        def is_foreign(index: int) -> bool:
+            return author(index) != decision.target
+
+        if decision.destination.dialect != conversation.dialect:
+            return self._sending.write_plain(conversation, facts, model, is_foreign=is_foreign), ""
+        level = None if decision.as_asked else decision.thinking
+        return self._sending.write(conversation, facts, model, level, is_foreign=is_foreign)
 
     def _find_question(self, asked: Asked, exchange: Exchange) -> Question | Graded:
         try:
@@ -290,11 +311,17 @@ class Departing:
             tell_fault(exchange)
             return NOT_ASKED
 
-    def _fall_back_to_route(self, observation: Observation, body: bytes) -> Departure:
+    def _fall_back_to_route(self, observation: Observation, exchange: Exchange, body: bytes) -> Departure:
         """What is sent of a routed request after a fault of ours: as the target was to get it, never as it came."""
         if observation.later is None:
             return self._refuse(observation, _NOT_ROUTED, body)
-        return replace(_departure(observation, body, observation.later, None), status="fallback")
+        departure = _departure(observation, body, observation.later, None)
+        try:
+            departure = _translated(departure, observation, observation.later, None)
+        except Exception:  # noqa: BLE001 - as above
+            tell_fault(exchange)
+            return self._refuse(observation, _NOT_ROUTED, body)
+        return replace(departure, status="fallback")
 
     def _is_planned(self, observation: Observation, exchange: Exchange) -> bool:
         """Helpers of a client are never planned (design, section 4)."""
@@ -405,6 +432,18 @@ def _departure(
         destination=decision.destination if decision is not None else None,
         route=observation.told,
     )
+
+
+def _translated(
+    departure: Departure, observation: Observation, cleared: Conversation, managed: Managed | None
+) -> Departure:
+    """The same in the words of its target, where that speaks another protocol. Raises `TranslationRefused`."""
+    decision = observation.decision
+    if decision is None or decision.destination.dialect == cleared.dialect:
+        return departure
+    found = translate(managed.conversation() if managed is not None else cleared, decision)
+    observation.told = replace(tell_route(decision, found.thinking), losses=found.dropped)
+    return replace(departure, body=found.body, plain=True, translated=found, route=observation.told)
 
 
 def _make_trimmer(store: Store, settings: Settings, data_dir: Path) -> Trimmer | None:

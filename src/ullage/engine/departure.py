@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ullage.core.errors import UllageError
+from ullage.core.translation import TranslatedRequest
 
 from .route_telling import RouteTold
 from .targets import Destination
@@ -16,8 +17,9 @@ class Departure(Struct, frozen=True, kw_only=True):
     `body` is what is sent; with `plain` it is not encoded, whatever the client's was. `status` is the plan's (design, section
     11), `None` for a request that is never planned. `target` is `provider/model`, `estimate` the tokens of the prompt as sent.
     `why` explains the plan in a line of ASCII. A `refusal` is answered, and nothing is sent. A routed request goes to the
-    `destination`, and its client is told of the `route`. `untouched`: it was not what it may have been, and goes as it would have
-    gone.
+    `destination`, and its client is told of the `route`. `translated`: the destination speaks another protocol than the client,
+    so does `body`, and its answer is to be translated back. `untouched`: it was not what it may have been, and goes as it would
+    have gone.
     """
 
     body: bytes
@@ -29,5 +31,6 @@ class Departure(Struct, frozen=True, kw_only=True):
     why: str = ""
     refusal: UllageError | None = None
     destination: Destination | None = None
+    translated: TranslatedRequest | None = None
     route: RouteTold | None = None
     untouched: bool = False

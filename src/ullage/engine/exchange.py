@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ullage.core.health import Failure
+    from ullage.core.translation import Loss
 
     from .endpoint import Endpoint
 
@@ -33,6 +34,7 @@ class Exchange:
         "asked_ms",
         "body",
         "created_ms",
+        "dialect",
         "endpoint",
         "failure",
         "first_byte_ms",
@@ -41,6 +43,7 @@ class Exchange:
         "last_ms",
         "listing",
         "looked_at",
+        "losses",
         "managed",
         "outcome",
         "planned",
@@ -73,9 +76,10 @@ class Exchange:
         self.endpoint = endpoint
         self.headers = headers
         self.body: bytes | None = body
-        # Where it goes; a route changes both before it is sent.
+        # Where it goes, and what is spoken there; a route changes them before it is sent.
         self.root = root
         self.provider = provider
+        self.dialect = endpoint.dialect
         self.created_ms = created_ms
         # When the target was asked that answers: later than the request, where others were asked before.
         self.asked_ms = created_ms
@@ -95,6 +99,8 @@ class Exchange:
         # Why no answer came, as far as that is the target's fault.
         self.failure: Failure | None = None
         self.warnings: list[str] = []
+        # What of the answer its client was not told, for want of words in its protocol.
+        self.losses: list[Loss] = []
         self.started = clock()
         self._clock = clock
         self._hand_over = hand_over

@@ -350,7 +350,7 @@ class Reader:
     def _open_answer(self, observation: Observation, exchange: Exchange) -> None:
         headers = exchange.answer_headers
         streamed = headers.get(b"content-type", b"").startswith(b"text/event-stream")
-        observation.reader = AnswerReader(exchange.endpoint.dialect, streamed=streamed)
+        observation.reader = AnswerReader(exchange.dialect, streamed=streamed)
         observation.decoder = make_decoder(headers.get(b"content-encoding", b"").decode("latin-1"), ANSWER_LIMIT_BYTES)
 
     def _breakdown(self, observation: Observation, exchange: Exchange, usage: Usage | None) -> Breakdown | None:

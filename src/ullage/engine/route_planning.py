@@ -150,6 +150,7 @@ class RoutePlanning:
             trigger="extension" if asked.helper else "user",
             failed=failed,
             circuits=self._health.circuits(asked.now_ms),
+            untranslatable=asked.untranslatable(candidates),
             switched_usd=known.switched_usd,
             stayed_usd=known.stayed_usd,
         )

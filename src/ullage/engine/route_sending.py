@@ -53,6 +53,18 @@ class RouteSending:
         body = render(conversation, messages=kept, replaced=replaced, model=model.id, options=options)
         return body, told
 
+    def write_plain(
+        self,
+        conversation: Conversation,
+        facts: Sequence[SliceFacts],
+        model: ModelRecord,
+        *,
+        is_foreign: Callable[[int], bool],
+    ) -> bytes:
+        """The body for a model that it is still to be translated for: all of the client's own that is no thinking of another."""
+        kept, replaced = self._without_foreign_thinking(conversation, facts, is_foreign)
+        return render(conversation, messages=kept, replaced=replaced, model=model.id)
+
     def _without_foreign_thinking(
         self, conversation: Conversation, facts: Sequence[SliceFacts], is_foreign: Callable[[int], bool]
     ) -> tuple[list[int] | None, Mapping[int, bytes]]:
@@ -83,7 +95,7 @@ def _options(
     """The members beside the messages that are set or go."""
     options: dict[Path, Any] = dict(cap_output(conversation, model.max_output_tokens))
     told = ""
-    rule = _rule_of(model)
+    rule = rule_of(model)
     if model.reasoning is False or _opens_without_thinking(conversation, facts, is_foreign):
         level = "off"
     if level is not None and (rule is not None or model.reasoning is False):
@@ -93,7 +105,7 @@ def _options(
     return options, told
 
 
-def _rule_of(model: ModelRecord) -> ThinkingRule | None:
+def rule_of(model: ModelRecord) -> ThinkingRule | None:
     """What its registry says of its levels, else what is known of its kind."""
     if model.reasoning is False:
         return None

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, to_builtins
 
 from ullage.core.routing.report import report_route
+from ullage.core.translation import Loss
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ullage.core.routing.route import Route
 
     from .routing import Decision, RouteStopped
@@ -21,12 +24,13 @@ EXCLUDED_IN_FULL = 48
 
 class RouteTold(Struct, frozen=True, kw_only=True):
     """What a client is told. `thinking` is the level that the model was asked for, empty where it was asked nothing; `line` says
-    in short why, `why` at length."""
+    in short why, `why` at length. `losses` are what a translation has left out of the request."""
 
     target: str
     thinking: str
     line: str
     why: str
+    losses: tuple[Loss, ...] = ()
 
 
 def tell_route(decision: Decision, thinking: str) -> RouteTold:
@@ -61,8 +65,9 @@ def report_stop(stopped: RouteStopped) -> dict[str, Any]:
     return _bounded(stopped.route)
 
 
-def report_decision(decision: Decision, told: RouteTold | None) -> dict[str, Any]:
-    """The `route` of a call's record. Of many candidates the first are told in full, the others by their scores."""
+def report_decision(decision: Decision, told: RouteTold | None, losses: Sequence[Loss] = ()) -> dict[str, Any]:
+    """The `route` of a call's record. Of many candidates the first are told in full, the others by their scores. `losses` are
+    what its client was not told of the answer."""
     common: dict[str, Any] = {
         "task_id": decision.task_id,
         "target": decision.target,
@@ -73,6 +78,8 @@ def report_decision(decision: Decision, told: RouteTold | None) -> dict[str, Any
         "thinking_told": (told.thinking if told is not None else "") or None,
         "context_tokens": decision.context_tokens,
         "notes": list(decision.notes),
+        "dialect": decision.destination.dialect,
+        "losses": to_builtins((*(told.losses if told is not None else ()), *losses)),
     }
     planned = decision.planned
     if planned is None:

@@ -65,7 +65,8 @@ class Asked(Struct, frozen=True, kw_only=True):
     """A request for a virtual model, as routing sees it. `tokens` estimates its prompt in tokens of a target, `warm` the tokens
     that each target's cache holds of it; both are asked for where they are needed. `counting`: it asks for no answer, but for a
     count of its tokens, say. `graded` is what a small model said of the task. `fitted`: a plan will make the prompt fit.
-    `ancestors` are the sessions whose settings hold for it too, the nearest first."""
+    `ancestors` are the sessions whose settings hold for it too, the nearest first. `refusal` says why it has no form in the
+    protocol of a target, where it has none."""
 
     session: str
     helper: bool
@@ -82,6 +83,11 @@ class Asked(Struct, frozen=True, kw_only=True):
     graded: Graded = NOT_ASKED
     fitted: bool = False
     ancestors: tuple[str, ...] = ()
+    refusal: Callable[[Candidate], str | None] = lambda _: None
+
+    def untranslatable(self, candidates: Iterable[Candidate]) -> Mapping[str, str]:
+        """The targets that cannot be asked in their own protocol, each with why."""
+        return {one.target: reason for one in candidates if (reason := self.refusal(one)) is not None}
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -204,7 +210,7 @@ class Routing:
         decision = observation.decision
         if decision is None:
             return
-        observation.route = report_decision(decision, observation.told)
+        observation.route = report_decision(decision, observation.told, exchange.losses)
         if decision.reason == "helper" or not observation.session:
             return
         known, now_ms = self.sessions.find(observation.session), exchange.created_ms + round(exchange.last_ms)
@@ -313,9 +319,12 @@ class Routing:
             images=turn.images > 0,
         )
         config = self._planning.config(asked.alias, overrides)
-        eligible = find_eligible(
-            (found,), Limits(needs=needs, constraints=replace(config.constraints, auto_exclude=()))
+        limits = Limits(
+            needs=needs,
+            constraints=replace(config.constraints, auto_exclude=()),
+            untranslatable=asked.untranslatable((found,)),
         )
+        eligible = find_eligible((found,), limits)
         if not eligible.candidates:
             return f"{target} cannot go on: {eligible.excluded[0].reason}"
         destination = self._destination(asked, target)

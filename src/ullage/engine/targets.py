@@ -41,7 +41,7 @@ _KEY_OWNERS = {variable: provider for provider, variables in KEY_VARIABLES.items
 
 
 class Destination(Struct, frozen=True, kw_only=True):
-    """Where the requests for a target go. `root` has no API version.
+    """Where the requests for a target go. `root` has no API version, `dialect` is what is spoken there.
 
     `client_key`: the client's own credential goes along, as it came; it does so to the default upstream of the protocol that it
     came in by and nowhere else. Otherwise it is taken out, and `credential` is sent in its place, or none where that is `None`.
@@ -60,14 +60,15 @@ class Targets(Protocol):
     """The models that may be chosen. Any thread may ask."""
 
     def candidates(self, dialect: Dialect, *, client_key: bool) -> tuple[Candidate, ...]:
-        """All known models at providers that speak this dialect. `client_key`: the client has a credential of its own.
+        """All known models that may answer a client of this dialect: at providers that speak it, and, where requests may be
+        translated, at others. `client_key`: the client has a credential of its own.
 
         The same object as long as nothing new is known. The first one may take some tenths of a second, so not on the event loop.
         """
         ...
 
     def destination(self, target: str, dialect: Dialect, *, client_key: bool) -> Destination | None:
-        """Where a target's requests in this dialect go; `None` where nobody takes them, or for want of a key."""
+        """Where a target's requests of a client of this dialect go; `None` where nobody takes them, or for want of a key."""
         ...
 
     def suggest(self, target: str) -> str | None:
@@ -111,6 +112,7 @@ class ConfiguredTargets:
         self._settings = settings
         self._offers = offers or NoOffers()
         self._config = config or make_route_config(settings)
+        self._translates = settings.routing.translate
         self._scope = settings.routing.models
         self._named = (*self._scope, *(one for alias in settings.routing.aliases.values() for one in alias.models))
         self._upstreams = resolve_upstreams(settings)
@@ -128,7 +130,8 @@ class ConfiguredTargets:
     def destination(self, target: str, dialect: Dialect, *, client_key: bool) -> Destination | None:
         parts = split_target(target)
         provider = self._providers.get(parts[0]) if parts is not None else None
-        if parts is None or provider is None or dialect not in provider.dialects:
+        spoken = self._spoken(provider, dialect) if provider is not None else None
+        if parts is None or provider is None or spoken is None:
             return None
         own = client_key and self.takes_client_key(provider, dialect)
         if not own and provider.problem:
@@ -137,7 +140,7 @@ class ConfiguredTargets:
             target=target,
             provider=provider.name,
             model=parts[1],
-            dialect=dialect,
+            dialect=spoken,
             root=provider.root,
             credential=None if own else provider.credential,
             client_key=own,
@@ -161,13 +164,23 @@ class ConfiguredTargets:
         """Whether a provider is where requests of this dialect go by default, with the client's own credential."""
         return dialect in provider.dialects and provider.root == self._upstreams[dialect]
 
+    def _spoken(self, provider: Provider, dialect: Dialect) -> Dialect | None:
+        """What a provider is spoken to in for a client of this dialect: the same, else the first of its own by translation."""
+        if dialect in provider.dialects:
+            return dialect
+        return provider.dialects[0] if self._translates and provider.dialects else None
+
     def _find(self, dialect: Dialect, *, client_key: bool) -> Iterator[Candidate]:
         for provider in self._providers.values():
-            if dialect not in provider.dialects:
+            spoken = self._spoken(provider, dialect)
+            if spoken is None:
                 continue
             has_key = not provider.problem or (client_key and self.takes_client_key(provider, dialect))
             for model in self._ids(provider):
-                candidate = self._candidate(provider, model, dialect, authenticated=has_key)
+                # A provider of another protocol that nobody named and nobody has a key of is not worth a word.
+                if spoken != dialect and not has_key and not self._is_named(provider, model):
+                    continue
+                candidate = self._candidate(provider, model, spoken, authenticated=has_key)
                 if candidate is not None:
                     yield candidate
 
@@ -180,7 +193,7 @@ class ConfiguredTargets:
     def _candidate(self, provider: Provider, model: str, dialect: Dialect, *, authenticated: bool) -> Candidate | None:
         """The candidate; `None` for one that nobody named and of which too little is known."""
         record = ModelRecord(provider=provider.name, id=model, api=dialect, authenticated=authenticated)
-        named = find_match(self._named, record.target) is not None or (not self._scope and model in provider.models)
+        named = self._is_named(provider, model)
         capability = self._capability(record, provider)
         if not named and (self._scope or capability.overall == "unknown"):
             return None
@@ -190,6 +203,11 @@ class ConfiguredTargets:
         if not named and (found.model.context_window is None or not found.price.known):
             return None
         return found
+
+    def _is_named(self, provider: Provider, model: str) -> bool:
+        if find_match(self._named, f"{provider.name}/{model}") is not None:
+            return True
+        return not self._scope and model in provider.models
 
     def _capability(self, record: ModelRecord, provider: Provider) -> Capability:
         """By the name that a user gave the provider; where nothing is known under it, by the name that its host has."""

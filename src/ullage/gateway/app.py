@@ -19,8 +19,10 @@ from .listing import read_list, with_virtual
 from .relay import ClientLeft, Leaving, Send, relay, send_list
 from .routes import find_endpoint
 from .sending import Outgoing, send_to
+from .translating import relay_translated, settle_stream
 
 if TYPE_CHECKING:
+    from ullage.core.translation import TranslatedRequest
     from ullage.core.wire import Dialect
     from ullage.engine import Endpoint, Engine, Exchange
     from ullage.settings.records import ServerSettings
@@ -107,7 +109,7 @@ class Gateway:
             id=request_id, endpoint=endpoint, headers=named, body=body, root=self._upstreams[endpoint.dialect]
         )
         url = self._upstreams[endpoint.dialect] + endpoint.path + ("?" + query if query else "")
-        outgoing = Outgoing(scope["method"], url, headers, body)
+        outgoing = Outgoing(scope["method"], url, headers, body, endpoint.dialect)
         try:
             with Leaving(scope["ullage.connection"]):
                 if exchange.managed:
@@ -141,17 +143,26 @@ class Gateway:
             exchange.ended("answered")
             await _refuse(send, endpoint, departure.refusal, exchange.id, told=told)
             return
-        await self._exchange(send_to(outgoing, departure, endpoint, query), endpoint, exchange, send, told=told)
+        translated = settle_stream(departure.translated, endpoint, query)
+        outgoing = send_to(outgoing, departure, endpoint, query)
+        await self._exchange(outgoing, endpoint, exchange, send, told=told, translated=translated)
 
     async def _exchange(
-        self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange, send: Send, *, told: Headers
+        self,
+        outgoing: Outgoing,
+        endpoint: Endpoint,
+        exchange: Exchange,
+        send: Send,
+        *,
+        told: Headers,
+        translated: TranslatedRequest | None = None,
     ) -> None:
         extra = [(b"x-ullage-request", exchange.id.encode()), *told]
         begun, whole = b"", False
         names = await self._virtual_names(outgoing, endpoint, exchange)
         try:
             response = await self._upstream.open(
-                outgoing.method, outgoing.url, request_headers(outgoing.headers, endpoint.dialect), outgoing.body
+                outgoing.method, outgoing.url, request_headers(outgoing.headers, outgoing.dialect), outgoing.body
             )
             managed = self._engine.manages(exchange.headers)
             replaceable = may_be_replaced(endpoint.purpose, response.status, has_names=bool(names), managed=managed)
@@ -176,7 +187,10 @@ class Gateway:
             if merged is not None:
                 exchange.ended(await send_list(response, send, exchange, extra, begun, merged))
                 return
-        exchange.ended(await relay(response, send, exchange, extra, begun))
+        if translated is not None:
+            exchange.ended(await relay_translated(response, send, exchange, extra, translated))
+        else:
+            exchange.ended(await relay(response, send, exchange, extra, begun))
 
     async def _virtual_names(self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange) -> Sequence[str]:
         """The names to add to a list of models."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from ullage.engine.engine import MODE_HEADER, MODES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from ullage.core.translation import Loss
     from ullage.core.wire import Dialect
     from ullage.engine.departure import Departure
     from ullage.upstream import Headers
@@ -91,6 +92,12 @@ def told_headers(departure: Departure, *, trace: bool) -> list[tuple[bytes, byte
         b"x-ullage-why": why if trace else "",
     }
     return [(name, _header_value(text)) for name, text in told.items() if text]
+
+
+def losses_header(losses: Iterable[Loss]) -> list[tuple[bytes, bytes]]:
+    """What a translation has left out or said otherwise, each once, by its code; none where it is nothing."""
+    codes = dict.fromkeys(loss.code for loss in losses)
+    return [(b"x-ullage-losses", _header_value(", ".join(codes)))] if codes else []
 
 
 def warning_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:

@@ -6,33 +6,46 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from ullage.upstream.keys import key_header
+from ullage.upstream.keys import key_header, request_headers
 
 from .headers import without_encoding, without_keys
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ullage.core.translation import TranslatedRequest
+    from ullage.core.wire import Dialect
     from ullage.engine import Endpoint
     from ullage.engine.departure import Departure
     from ullage.engine.targets import Destination
     from ullage.upstream import Headers
 
 _MODEL_IN_PATH = re.compile(r"(?<=/models/)[^:]+(?=:)|(?<=/tunedModels/)[^:]+(?=:)")
+_PATHS: Mapping[Dialect, str] = {
+    "openai-chat": "/v1/chat/completions",
+    "openai-responses": "/v1/responses",
+    "anthropic": "/v1/messages",
+}
 _KEY_IN_QUERY = re.compile(r"(?:^|&)key=[^&]*")
 
 
 class Outgoing(NamedTuple):
-    """What is sent to the provider. `headers` as the client sent them; which of them pass is decided at the last moment."""
+    """What is sent to the provider. `headers` as the client sent them; which of them pass is decided at the last moment.
+    `dialect` is what the provider speaks."""
 
     method: str
     url: str
     headers: Headers
     body: bytes
+    dialect: Dialect
 
 
 def send_to(outgoing: Outgoing, departure: Departure, endpoint: Endpoint, query: str) -> Outgoing:
     """The same with what was made of it before it leaves."""
-    headers = without_encoding(outgoing.headers) if departure.plain else outgoing.headers
     destination = departure.destination
+    if departure.translated is not None and destination is not None:
+        return _send_translated(outgoing, destination, departure.translated)
+    headers = without_encoding(outgoing.headers) if departure.plain else outgoing.headers
     if destination is None:
         return outgoing._replace(headers=headers, body=departure.body)
     return outgoing._replace(
@@ -40,6 +53,18 @@ def send_to(outgoing: Outgoing, departure: Departure, endpoint: Endpoint, query:
         headers=_with_key(headers, destination),
         body=departure.body,
     )
+
+
+def _send_translated(outgoing: Outgoing, destination: Destination, translated: TranslatedRequest) -> Outgoing:
+    """The request in the words of its target. No header of the client's goes along that says something to a provider."""
+    stream = translated.terms.stream
+    path = _PATHS.get(destination.dialect)
+    if path is None:
+        verb = "streamGenerateContent?alt=sse" if stream else "generateContent"
+        path = f"/v1beta/models/{quote(destination.model, safe='')}:{verb}"
+    headers = request_headers(destination.dialect, destination.credential, stream=stream)
+    headers += [pair for pair in outgoing.headers if pair[0] == b"user-agent"]
+    return Outgoing("POST", destination.root + path, headers, translated.body, destination.dialect)
 
 
 def _address(destination: Destination, endpoint: Endpoint, query: str) -> str:

@@ -189,6 +189,12 @@ class FailoverSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What happens where a target fails."""
 
     max_attempts: Annotated[int, Meta(ge=1, le=20, description="Targets that are tried, the first one included.")] = 3
+    first_output_timeout_ms: Annotated[
+        Milliseconds | None, Meta(description="Longest wait for the first words of an answer; then the next target is tried.")
+    ] = None
+    request_timeout_ms: Annotated[
+        Milliseconds | None, Meta(description="Longest time that a routed request may take, with its whole answer.")
+    ] = None
 
 
 class QuotaProviderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -248,6 +254,10 @@ class RoutingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     cost_coefficient: Annotated[
         Coefficient, Meta(description="Scales the cost of all models where routes are weighed, and nowhere else.")
     ] = 1.0
+    translate: Annotated[
+        bool,
+        Meta(description="Choose models that speak another protocol than the client too, and translate between the two."),
+    ] = True
     escalation: Annotated[
         bool, Meta(description="Go to a stronger model after two mistakes of the same tool in a row.")
     ] = True

@@ -15,9 +15,11 @@ class KnownProvider(Struct, frozen=True, kw_only=True):
 
 
 _OPENAI: tuple[Dialect, ...] = ("openai-chat", "openai-responses")
+# What clients of other protocols are translated to comes first: of OpenAI's own models, only Responses keep their reasoning.
+_OPENAI_ITSELF: tuple[Dialect, ...] = ("openai-responses", "openai-chat")
 
 WELL_KNOWN: dict[str, KnownProvider] = {
-    "openai": KnownProvider(root="https://api.openai.com", dialects=_OPENAI),
+    "openai": KnownProvider(root="https://api.openai.com", dialects=_OPENAI_ITSELF),
     "anthropic": KnownProvider(root="https://api.anthropic.com", dialects=("anthropic",)),
     "google": KnownProvider(root="https://generativelanguage.googleapis.com", dialects=("gemini",)),
     "openrouter": KnownProvider(root="https://openrouter.ai/api", dialects=("openai-chat",)),

@@ -18,9 +18,12 @@ _ANTHROPIC_VERSION = "2023-06-01"
 _JSON = (b"content-type", b"application/json")
 
 
-def request_headers(dialect: Dialect, credential: Credential | None) -> list[tuple[bytes, bytes]]:
+def request_headers(
+    dialect: Dialect, credential: Credential | None, *, stream: bool = False
+) -> list[tuple[bytes, bytes]]:
     """The headers of a request of ours. Without a credential none is sent, as local servers expect."""
-    headers = [_JSON, (b"accept", b"application/json"), (b"accept-encoding", b"identity")]
+    accepted = b"text/event-stream" if stream else b"application/json"
+    headers = [_JSON, (b"accept", accepted), (b"accept-encoding", b"identity")]
     if dialect == "anthropic":
         headers.append((b"anthropic-version", _ANTHROPIC_VERSION.encode()))
     if credential is not None:

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from msgspec import Struct
 
 from ullage.core.profiles.thinking import ThinkingRule
 from ullage.core.wire import Dialect
+
+from .models import is_openai_reasoning
+
+
+class Kind(NamedTuple):
+    """All that a refusal of a request depends on, beside the request."""
+
+    dialect: Dialect
+    stops_nowhere: bool
+    images: bool | None
+    tools: bool | None
 
 
 class Target(Struct, frozen=True, kw_only=True):
@@ -21,3 +34,8 @@ class Target(Struct, frozen=True, kw_only=True):
     images: bool | None = None
     tools: bool | None = None
     thinking: ThinkingRule | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What targets that refuse the same requests have in common."""
+        return Kind(self.dialect, is_openai_reasoning(self.model), self.images, self.tools)

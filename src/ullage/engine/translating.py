@@ -1,0 +1,68 @@
+"""Requests in the words of a target that speaks another protocol than the client, and whether there are such words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ullage.core.translation import Target, TranslationRefused, translate_request
+from ullage.core.wire import DIALECTS
+
+from .route_sending import rule_of
+
+if TYPE_CHECKING:
+    from ullage.core.routing.filtering import Candidate
+    from ullage.core.routing.models import ModelRecord
+    from ullage.core.translation import TranslatedRequest
+    from ullage.core.translation.target import Kind
+    from ullage.core.wire import Conversation, Dialect
+
+    from .endpoint import Purpose
+    from .routing import Decision
+
+_ANSWERS_ALONE = "only requests for an answer are translated."
+
+
+class Translating:
+    """Says of one request which targets it can be translated for. Each kind of target is tried once, when it is asked about."""
+
+    def __init__(self, conversation: Conversation, purpose: Purpose) -> None:
+        self._conversation = conversation
+        self._purpose = purpose
+        self._found: dict[Kind, str | None] = {}
+
+    def refusal(self, candidate: Candidate) -> str | None:
+        """Why a target cannot be asked in its own protocol; `None` where it can, or where that is the client's."""
+        dialect = next((one for one in DIALECTS if one == candidate.model.api), None)
+        if dialect is None or dialect == self._conversation.dialect:
+            return None
+        if self._purpose == "other":
+            return _ANSWERS_ALONE
+        target = _target(candidate.model, dialect)
+        if target.kind not in self._found:
+            self._found[target.kind] = self._try(target)
+        return self._found[target.kind]
+
+    def _try(self, target: Target) -> str | None:
+        try:
+            translate_request(self._conversation, target)
+        except TranslationRefused as refused:
+            return refused.message
+        return None
+
+
+def translate(conversation: Conversation, decision: Decision) -> TranslatedRequest:
+    """The request in the words of the target that was chosen. Raises `TranslationRefused`."""
+    model = decision.candidate.model
+    level = None if decision.as_asked else decision.thinking
+    target = _target(model, decision.destination.dialect)
+    return translate_request(conversation, target, level="off" if model.reasoning is False else level)
+
+
+def _target(model: ModelRecord, dialect: Dialect) -> Target:
+    return Target(
+        dialect=dialect,
+        model=model.id,
+        max_output_tokens=model.max_output_tokens,
+        images=None if model.inputs is None else "image" in model.inputs,
+        thinking=rule_of(model),
+    )

@@ -1,0 +1,166 @@
+"""Answers of targets that speak another protocol than their client, in the client's own while they come.
+
+Their requests were translated before they left (`ullage.engine.translating`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ullage.core.errors import UpstreamError
+from ullage.core.translation import AnswerTranslator
+from ullage.engine.encoding import ANSWER_LIMIT_BYTES, make_decoder
+
+from .headers import answer_headers, losses_header
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ullage.core.translation import Loss, TranslatedRequest
+    from ullage.engine import Endpoint, Exchange
+    from ullage.engine.encoding import Decoder
+    from ullage.upstream import Headers, UpstreamResponse
+
+    from .relay import End, Send
+
+# What means the same to all clients; limits and ids of other providers would be taken for those of the client's own.
+_KEPT = frozenset({b"retry-after", b"retry-after-ms", b"x-should-retry", b"date", b"cache-control"})
+_FIRST_ERROR = 400
+_UNREADABLE = 502
+
+
+def settle_stream(translated: TranslatedRequest | None, endpoint: Endpoint, query: str) -> TranslatedRequest | None:
+    """The same with what the client's address says of its stream: Gemini's is one JSON array where it does not ask for events."""
+    if (
+        translated is None
+        or endpoint.dialect != "gemini"
+        or not translated.terms.stream
+        or "alt=sse" in query.split("&")
+    ):
+        return translated
+    return replace(translated, terms=replace(translated.terms, array=True))
+
+
+class TranslatedAnswer:
+    """The answer of a target as its client gets it: `feed` with the bytes as they come, `finish` at their end.
+
+    `status` and `headers` are those of the target's answer. Where it `streams`, the client may have the head at once and each
+    piece as it comes; else there is nothing to send before the end, and `head` is settled by then.
+    """
+
+    def __init__(self, translated: TranslatedRequest, exchange: Exchange, status: int, headers: Headers) -> None:
+        terms = translated.terms
+        self.streams = terms.stream and status < _FIRST_ERROR
+        self._kind = b"text/event-stream" if self.streams and not terms.array else b"application/json"
+        self._status = status
+        self._kept = [pair for pair in answer_headers(headers, status) if pair[0] in _KEPT]
+        self._decode = _make_decoder(headers)
+        self._body: list[bytes] = []
+        self._told = translated.dropped
+        self._translator = AnswerTranslator(
+            exchange.dialect,
+            exchange.endpoint.dialect,
+            terms=terms,
+            request_id=exchange.id,
+            now_ms=exchange.created_ms,
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Whether the answer ended as it should."""
+        return self._translator.complete
+
+    @property
+    def dropped(self) -> Sequence[Loss]:
+        """What of the answer the client is not told."""
+        return self._translator.dropped
+
+    def feed(self, chunk: bytes) -> bytes:
+        """What the client is sent for the next bytes of the target."""
+        plain = self._plain(chunk)
+        if self.streams:
+            return self._translator.feed(plain)
+        self._body.append(plain)
+        return b""
+
+    def finish(self) -> bytes:
+        """What the client is sent when no more comes. An answer that was cut off, or cannot be read, ends with an error."""
+        if self.streams:
+            return self._translator.finish()
+        status = self._status if self._decode is not None else max(self._status, _UNREADABLE)
+        body = self._translator.whole(status, b"".join(self._body))
+        self._status = self._translator.status
+        self._body = [body]
+        return body
+
+    def head(self) -> tuple[int, list[tuple[bytes, bytes]]]:
+        """Status and headers for the client; of an answer that does not stream once it is finished."""
+        told = losses_header((*self._told, *(() if self.streams else self.dropped)))
+        headers = [(b"content-type", self._kind), *self._kept, *told]
+        if not self.streams:
+            headers.append((b"content-length", str(len(self._body[0])).encode()))
+        return self._status, headers
+
+    def _plain(self, chunk: bytes) -> bytes:
+        """The bytes without their content encoding; nothing behind any that is not what it claims."""
+        if self._decode is None:
+            return b""
+        try:
+            return b"".join(self._decode(chunk))
+        except ValueError:
+            self._decode = None
+            return b""
+
+
+def _make_decoder(headers: Headers) -> Decoder | None:
+    coding = dict(answer_headers(headers)).get(b"content-encoding", b"").decode("latin-1")
+    try:
+        return make_decoder(coding, ANSWER_LIMIT_BYTES)
+    except ValueError:
+        return None
+
+
+async def relay_translated(
+    response: UpstreamResponse,
+    send: Send,
+    exchange: Exchange,
+    extra: list[tuple[bytes, bytes]],
+    translated: TranslatedRequest,
+) -> End:
+    """Relays one answer whose head has arrived, translated for its client; the observer sees what the target said.
+
+    Says how it ended. A stream that broke is told to be broken, in the client's own words.
+    """
+    answer = TranslatedAnswer(translated, exchange, response.status, response.headers)
+    exchange.answer_began(response.status, answer_headers(response.headers, response.status))
+    end: End = "whole"
+    try:
+        if answer.streams:
+            await _begin(send, answer, extra)
+        try:
+            while chunk := await response.read():
+                exchange.answer_chunk(chunk)
+                if piece := answer.feed(chunk):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+        except UpstreamError:
+            end = "cut"
+        rest = answer.finish()
+        if not answer.streams:
+            await _begin(send, answer, extra)
+    except BaseException:
+        response.abort()
+        raise
+    if end == "cut":
+        response.abort()
+    else:
+        response.release()
+    exchange.losses += answer.dropped
+    await send({"type": "http.response.body", "body": rest, "more_body": False})
+    return end
+
+
+async def _begin(send: Send, answer: TranslatedAnswer, extra: list[tuple[bytes, bytes]]) -> None:
+    status, headers = answer.head()
+    await send({"type": "http.response.start", "status": status, "headers": headers + extra})
