@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,6 +37,9 @@ MODELS: dict[Dialect, str] = {
 USAGE = Usage(input_fresh=93, cache_read=20, cache_write=7, output=50, reasoning=9)
 PAIRS = [(client, target) for client in DIALECTS for target in DIALECTS if client != target]
 PAIR_IDS = [f"{client} client, {target} target" for client, target in PAIRS]
+
+
+Handler = Callable[[httpx2.Request], httpx2.Response]
 
 
 class Exchange(NamedTuple):
@@ -153,24 +157,32 @@ class Asked(NamedTuple):
 
 
 class Program:
-    """A program with the SDK of a dialect, whose provider is the relay."""
+    """A program with the SDK of a dialect, whose provider is the relay, or a gateway at `root`; what it calls its `model` there."""
 
-    def __init__(self, dialect: Dialect, relay: Relay) -> None:
+    def __init__(
+        self, dialect: Dialect, relay: Handler | None = None, *, root: str = "http://relay", model: str = "client-model"
+    ) -> None:
+        self.model = model
         self._dialect = dialect
-        self._http = httpx2.Client(transport=httpx2.MockTransport(relay))
+        self._root = root
+        self._http = httpx2.Client(transport=httpx2.MockTransport(relay) if relay is not None else None)
 
     @cached_property
     def _openai(self) -> openai.OpenAI:
-        return openai.OpenAI(base_url="http://relay/v1", api_key="k", max_retries=0, http_client=self._http)
+        return openai.OpenAI(base_url=f"{self._root}/v1", api_key="k", max_retries=0, http_client=self._http)
 
     @cached_property
     def _anthropic(self) -> anthropic.Anthropic:
-        return anthropic.Anthropic(base_url="http://relay", api_key="k", max_retries=0, http_client=self._http)
+        return anthropic.Anthropic(base_url=self._root, api_key="k", max_retries=0, http_client=self._http)
 
     @cached_property
     def _gemini(self) -> genai.Client:
-        options = genai_types.HttpOptions(base_url="http://relay", httpx_client=self._http)
+        options = genai_types.HttpOptions(base_url=self._root, httpx_client=self._http)
         return genai.Client(api_key="k", http_options=options)
+
+    def close(self) -> None:
+        """Closes its connections."""
+        self._http.close()
 
     def ask(self, asked: Asked, *, stream: bool) -> Seen:
         """Asks and reads the answer with the SDK's own types and stream reader."""
@@ -188,7 +200,7 @@ class Program:
             return Seen(error=(error.code, error.message or ""))
 
     def _chat(self, asked: Asked, stream: bool) -> Seen:
-        arguments = chat_request(asked)
+        arguments = {**chat_request(asked), "model": self.model}
         if not stream:
             answer = self._openai.chat.completions.create(**arguments)
         else:
@@ -213,7 +225,7 @@ class Program:
         )
 
     def _responses(self, asked: Asked, stream: bool) -> Seen:
-        arguments = responses_request(asked)
+        arguments = {**responses_request(asked), "model": self.model}
         if not stream:
             answer = self._openai.responses.create(**arguments)
         else:
@@ -241,7 +253,7 @@ class Program:
         )
 
     def _messages(self, asked: Asked, stream: bool) -> Seen:
-        arguments = anthropic_request(asked)
+        arguments = {**anthropic_request(asked), "model": self.model}
         if not stream:
             answer = self._anthropic.messages.create(**arguments)
         else:
@@ -264,7 +276,7 @@ class Program:
         )
 
     def _generate(self, asked: Asked, stream: bool) -> Seen:
-        arguments = gemini_request(asked)
+        arguments = {**gemini_request(asked), "model": self.model}
         if stream:
             chunks = list(self._gemini.models.generate_content_stream(**arguments))
         else:

@@ -1,0 +1,151 @@
+"""Programs on the official SDKs, answered by targets of every protocol through one gateway, over real sockets.
+
+What a target gets, and what a program sees, is what the translation alone gives, which golden files hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any, NamedTuple
+
+import httpx2
+import pytest
+import pytest_asyncio
+
+from tests.core.translation.relay import MODELS, PAIR_IDS, PAIRS, REPLIES, Asked, Program, Relay, Seen
+from tests.core.translation.test_matrix import STOPS, usage_in
+from ullage.core.translation import Target
+from ullage.core.wire import DIALECTS, Dialect
+from ullage.daemon import Daemon
+from ullage.engine.steering import HOST
+from ullage.stores import CallRecord, RouteOverride
+from ullage.testing import FakeProvider, Fault, Reply, Rule
+from ullage.testing.gateway import run_gateway
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ALL_PAIRS = [(client, target) for client in DIALECTS for target in DIALECTS]
+ALL_IDS = [f"{client} client, {target} target" for client, target in ALL_PAIRS]
+KNOWN = {"context_window": 200_000, "images": True, "reasoning": True, "input_price": 1.0, "output_price": 5.0}
+
+
+def settings(root: str) -> dict[str, Any]:
+    """Providers that speak one protocol each, one for each kind of client, so that no failure of one is held against another;
+    programs ask for them by aliases."""
+    providers = {f"{target}-for-{client}": target for client, target in ALL_PAIRS}
+    return {
+        "models": {
+            "refresh": False,
+            "overrides": {f"{name}/{MODELS[target]}": KNOWN for name, target in providers.items()},
+        },
+        "providers": {
+            name: {"url": root, "dialects": [target], "key": "none", "models": [MODELS[target]]}
+            for name, target in providers.items()
+        },
+        "routing": {"aliases": {name: {"models": [f"{name}/*"]} for name in providers}},
+    }
+
+
+class Alone:
+    """The translation without a gateway: the same programs once more, in front of it alone."""
+
+    def __init__(self) -> None:
+        self._relay: Relay | None = None
+        self._programs = {client: Program(client, self._pass) for client in DIALECTS}
+
+    def sent(self, client: Dialect, target: Dialect, asked: Asked, reply: Reply, *, stream: bool) -> dict[str, Any]:
+        """What the target gets."""
+        self._relay = Relay(Target(dialect=target, model=MODELS[target]), reply)
+        self._programs[client].ask(asked, stream=stream)
+        return self._relay.sent
+
+    def _pass(self, request: httpx2.Request) -> httpx2.Response:
+        assert self._relay is not None
+        return self._relay(request)
+
+
+class Stage(NamedTuple):
+    """A gateway, the provider behind it, and a program of each protocol in front of it."""
+
+    fake: FakeProvider
+    gateway: Daemon
+    programs: dict[Dialect, Program]
+    alone: Alone
+
+    async def ask(
+        self, client: Dialect, target: Dialect, asked: Asked, said: Reply | Fault | Rule, *, stream: bool
+    ) -> Seen:
+        self.fake.script.clear()
+        self.fake.script.add(said)
+        program = self.programs[client]
+        program.model = f"{target}-for-{client}"
+        return await asyncio.to_thread(program.ask, asked, stream=stream)
+
+    async def newest(self) -> CallRecord:
+        """The record of the request that was answered last."""
+        assert await asyncio.to_thread(self.gateway.engine.flush)
+        assert self.gateway.store.flush()
+        return self.gateway.store.calls(limit=1)[0]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
+    async with FakeProvider(strict=True) as fake:
+        nowhere = dict.fromkeys(DIALECTS, "http://127.0.0.1:1")
+        async with run_gateway(nowhere, tmp_path_factory.mktemp("data"), **settings(fake.url)) as gateway:
+            gateway.store.put_route_override(RouteOverride(session="", key="thinking", value=HOST, at_ms=1))
+            programs = {client: Program(client, root=gateway.url) for client in DIALECTS}
+            yield Stage(fake, gateway, programs, Alone())
+            for program in programs.values():
+                program.close()
+
+
+@pytest.mark.parametrize("case", REPLIES)
+@pytest.mark.parametrize("stream", [False, True], ids=["json", "stream"])
+@pytest.mark.parametrize(("client", "target"), ALL_PAIRS, ids=ALL_IDS)
+async def test_a_program_is_answered_by_any_target(
+    stage: Stage, client: Dialect, target: Dialect, stream: bool, case: str
+) -> None:
+    asked, reply = REPLIES[case]
+    seen = await stage.ask(client, target, asked, reply, stream=stream)
+    assert seen.error is None
+    assert (seen.text, seen.thinking) == (reply.text, reply.thinking)
+    assert list(seen.calls) == [(call.name, call.arguments) for call in reply.tool_calls]
+    assert list(seen.call_ids) == [call.id for call in reply.tool_calls]
+    assert seen.stop == STOPS[client][reply.stop_reason]
+    assert seen.usage == usage_in(client, target)
+    received = stage.fake.requests[-1]
+    assert received.dialect == target
+    if client != target:
+        assert json.loads(received.body) == stage.alone.sent(client, target, asked, reply, stream=stream)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["json", "stream"])
+@pytest.mark.parametrize(("client", "target"), PAIRS, ids=PAIR_IDS)
+async def test_an_error_keeps_its_status_and_words(
+    stage: Stage, client: Dialect, target: Dialect, stream: bool
+) -> None:
+    seen = await stage.ask(client, target, Asked(), Fault(status=400, message="That is not done."), stream=stream)
+    assert seen.error == (400, "That is not done.")
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome", "words"),
+    [
+        (Fault(error_event=12), "error", "The server had an error while processing your request."),
+        (Fault(end_after_events=12), "cut", "The provider's answer ended before it was complete."),
+    ],
+    ids=["fails", "breaks off"],
+)
+@pytest.mark.parametrize(("client", "target"), PAIRS, ids=PAIR_IDS)
+async def test_a_stream_that_does_not_end_well_never_looks_whole(
+    stage: Stage, client: Dialect, target: Dialect, fault: Fault, outcome: str, words: str
+) -> None:
+    """Two failures open a circuit, so this comes last."""
+    reply = Reply(text="word " * 20, fragment_chars=5)
+    seen = await stage.ask(client, target, Asked(), Rule(reply=reply, fault=fault), stream=True)
+    assert seen.error is not None
+    assert seen.error[1] == words
+    assert (await stage.newest()).outcome == outcome
