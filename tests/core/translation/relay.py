@@ -157,7 +157,7 @@ class Asked(NamedTuple):
 
 
 class Program:
-    """A program with the SDK of a dialect, whose provider is the relay, or a gateway at `root`; what it calls its `model` there."""
+    """A program with the SDK of a dialect, whose provider is the relay or a gateway at `root`; it calls its model `model`."""
 
     def __init__(
         self, dialect: Dialect, relay: Handler | None = None, *, root: str = "http://relay", model: str = "client-model"
@@ -204,7 +204,7 @@ class Program:
         if not stream:
             answer = self._openai.chat.completions.create(**arguments)
         else:
-            options = {"include_usage": True}
+            options: Any = {"include_usage": True}
             with self._openai.chat.completions.stream(**arguments, stream_options=options) as events:
                 try:
                     answer = events.get_final_completion()
@@ -318,7 +318,7 @@ def chat_request(asked: Asked) -> dict[str, Any]:
     messages: list[Any] = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": content}]
     if asked.after_tool:
         function = {"name": CALLED[0], "arguments": json.dumps(CALLED[1])}
-        call = {"id": "call_x", "type": "function", "function": function}
+        call: dict[str, Any] = {"id": "call_x", "type": "function", "function": function}
         messages += [
             {"role": "assistant", "content": LEAD, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "call_x", "content": RESULT},
