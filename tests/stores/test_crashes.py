@@ -203,7 +203,7 @@ def test_a_process_killed_while_it_prunes_loses_nothing_that_was_to_stay(
     store = open_sqlite(keep_days=30)
     assert store.samples(*KEY) == learned[:199:-1]
     kept = {"calls": 400, "events": 400, "prefixes": 400, "artifacts": 400, "sessions": 400}
-    expected = {**kept, "samples": 200, "mutations": 800, "routing": 3200}
+    expected = {**kept, "samples": 200, "mutations": 800, "routing": 3200, "spend_attempts": 0, "spend_totals": 0}
     wait_until(lambda: counts(database) == expected)
     assert store.samples(*KEY) == learned[:199:-1]
     assert store.problems() == ()

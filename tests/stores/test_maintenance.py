@@ -125,6 +125,13 @@ def overwrite(path: Path, begin: int, content: bytes) -> None:
         file.write(content)
 
 
+def rows_begin(path: Path) -> int:
+    """The byte behind the pages with which the tables and indexes begin: those that follow hold rows of the first that grew."""
+    with closing(sqlite3.connect(path)) as connection:
+        (last,) = connection.execute("SELECT max(rootpage) FROM sqlite_schema").fetchone()
+    return int(last) * 4096
+
+
 def damage_calls(path: Path) -> None:
     """Overwrites a page with rows of calls: a leaf (13) that holds their kind."""
     content = path.read_bytes()
@@ -170,8 +177,8 @@ def test_a_database_in_use_is_checked_as_it_is(open_projects: Opening, records: 
 def test_what_a_person_should_know_is_a_warning(main: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planner specification, section 29.4."""
     monkeypatch.setattr("ullage.stores.inspection.LARGE_BYTES", main.stat().st_size)
-    monkeypatch.setattr("ullage.stores.inspection.MANIFEST_BYTES", 30_000)
-    execute(main, "DELETE FROM calls WHERE seq > 30")
+    monkeypatch.setattr("ullage.stores.inspection.MANIFEST_BYTES", 20_000)
+    execute(main, "DELETE FROM calls WHERE seq > 20")
     health = look(main)
     assert codes(of(health, main)) == [("warn", "large"), ("warn", "reusable"), ("warn", "manifests")]
     assert health.status == "warn"
@@ -521,9 +528,9 @@ def test_of_a_damaged_database_what_can_be_read_is_kept_and_the_rest_counted(
     if where == "a page of calls":
         damage_calls(main)
     elif where == "inner pages gone":
-        overwrite(main, 29 * 4096, b"\xff" * (len(content) - 29 * 4096))
+        overwrite(main, rows_begin(main) + 4096, b"\xff" * (len(content) - rows_begin(main) - 4096))
     else:
-        main.write_bytes(content[: 34 * 4096])
+        main.write_bytes(content[: rows_begin(main) + 6 * 4096])
     before = main.read_bytes()
     (result,) = rebuild_now(main)
     assert result.error is None

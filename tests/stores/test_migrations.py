@@ -20,10 +20,11 @@ RELEASED = {
     "m003_mutations": "28139d2fc16f3a97655f25447bce9cc8a79ca6ff85e4e0e7e4bdc60523e851e3",
     "m004_artifacts": "86e254796bd916c1b9ab0f44df2efa660adf307b202c984c547807de41fc4cc3",
     "m005_routes": "a58be9c98a5f80e70fd7d41c7645fa273a9fdde7ab40b4376972974d102c26c2",
+    "m006_spend": "5c6a32bcc23150faecf23382f79a639d169fee9c2a016ce74edbbb7eebd235b5",
 }
 """Checksums of the steps that people have applied. A line here is never changed, only added."""
 
-ADD_NOTES = Migration("m006_notes", "CREATE TABLE notes (text TEXT); CREATE INDEX notes_by_text ON notes (text);")
+ADD_NOTES = Migration("m007_notes", "CREATE TABLE notes (text TEXT); CREATE INDEX notes_by_text ON notes (text);")
 
 
 @pytest.fixture
@@ -59,6 +60,8 @@ def test_a_new_database_gets_all_steps_and_remembers_them(connection: sqlite3.Co
         "mutations",
         "artifacts",
         "routing",
+        "spend_attempts",
+        "spend_totals",
     }
     assert connection.execute("SELECT * FROM schema_migrations").fetchall() == [
         (migration.number, migration.name, migration.checksum, 7) for migration in MIGRATIONS
@@ -84,12 +87,13 @@ def test_only_missing_steps_are_applied(connection: sqlite3.Connection) -> None:
         (3, 1),
         (4, 1),
         (5, 1),
-        (6, 2),
+        (6, 1),
+        (7, 2),
     ]
 
 
 def test_a_step_that_fails_leaves_nothing_behind(connection: sqlite3.Connection) -> None:
-    broken = Migration("m006_broken", "CREATE TABLE half (x); CREATE TABLE half (x);")
+    broken = Migration("m007_broken", "CREATE TABLE half (x); CREATE TABLE half (x);")
     with pytest.raises(sqlite3.OperationalError):
         migrate(connection, 1, (*MIGRATIONS, broken))
     assert tables(connection) == set()

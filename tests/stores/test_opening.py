@@ -141,7 +141,7 @@ def test_a_database_of_another_version_is_not_read(
     if version is None:
         from ullage.stores.migrations import MIGRATIONS, Migration
 
-        newer = (*MIGRATIONS, Migration("m006_more", "CREATE TABLE more (x);"))
+        newer = (*MIGRATIONS, Migration("m007_more", "CREATE TABLE more (x);"))
         monkeypatch.setattr("ullage.stores.files.MIGRATIONS", newer)
     else:
         other = sqlite3.connect(written)

@@ -501,7 +501,8 @@ def make_older(path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.executescript(
         "DROP TABLE samples; DROP TABLE prefixes; DROP TABLE mutations; DROP TABLE artifacts;"
-        "DROP TABLE routing; DROP INDEX calls_by_task; ALTER TABLE calls DROP COLUMN task;"
+        "DROP TABLE spend_attempts; DROP TABLE spend_totals; DROP TABLE routing;"
+        "DROP INDEX calls_by_task; ALTER TABLE calls DROP COLUMN task;"
         "DELETE FROM schema_migrations WHERE version > 1; PRAGMA journal_mode = DELETE;"
     )
     connection.close()

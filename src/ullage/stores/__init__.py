@@ -12,11 +12,13 @@ from .base import (
     Store,
 )
 from .learned import to_pairs, to_sample
+from .ledger import Ledger, LedgerReader, MemoryLedger
 from .memory import MemoryStore
 from .opening import open_reader, open_store, open_to_keep, root_finder
 from .report import report_call, report_event, report_session
 from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, RouteOverride, TallyRecord
 from .sqlite import SqliteStore
+from .sqlite_ledger import SqliteLedger
 
 __all__ = [
     "ArtifactRecord",
@@ -24,6 +26,9 @@ __all__ = [
     "CallRecord",
     "EventRecord",
     "FeedbackRecord",
+    "Ledger",
+    "LedgerReader",
+    "MemoryLedger",
     "MemoryStore",
     "MutationRecord",
     "OutcomeRecord",
@@ -32,6 +37,7 @@ __all__ = [
     "RouteOverride",
     "SampleRecord",
     "SessionRecord",
+    "SqliteLedger",
     "SqliteStore",
     "Store",
     "TallyRecord",

@@ -12,6 +12,7 @@ from msgspec import Struct
 from ullage.core.evidence.mutations import Mutation
 
 if TYPE_CHECKING:
+    from .ledger import Ledger, LedgerReader
     from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, RouteOverride, TallyRecord
 
 SAMPLES_KEPT = 200
@@ -196,6 +197,11 @@ class Reader(Protocol):
     everyone out of the database it fails (`store_busy`), others wait.
     """
 
+    @property
+    def ledger(self) -> LedgerReader:
+        """What was spent."""
+        ...
+
     def sessions(self, *, limit: int = 50) -> list[SessionRecord]:
         """Newest activity first."""
         ...
@@ -293,6 +299,11 @@ class Store(Reader, Protocol):
     says what went wrong. A call or session written twice under one id is replaced by the newer record. A record is copied when
     it is put; it can be read once it is durable.
     """
+
+    @property
+    def ledger(self) -> Ledger:
+        """What was spent. It does not wait for the writer: what is counted there is counted when the call returns."""
+        ...
 
     def put_session(self, record: SessionRecord) -> None: ...
 

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from ullage.core.spend import SpendAttempt, SpendTotal
+
 from .base import ArtifactRecord, CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
 from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, RouteOverride, TallyRecord
 
@@ -24,6 +26,8 @@ Record = TypeVar(
     TallyRecord,
     RouteOverride,
     AttemptRecord,
+    SpendAttempt,
+    SpendTotal,
 )
 
 COMPRESS_FROM_BYTES = 1024
@@ -64,6 +68,8 @@ def decode(payload: bytes, kind: type[Record]) -> Record:
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
+    if isinstance(value, msgspec.Struct):
+        return _clean(msgspec.structs.asdict(value))
     if isinstance(value, dict):
         return {_clean(str(key)): _clean(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

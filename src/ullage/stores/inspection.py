@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ullage.core.errors import StoreError
+from ullage.core.spend import SpendAttempt, SpendTotal
 
 from .base import ArtifactRecord, CallRecord, EventRecord, MutationRecord, PrefixRecord, SampleRecord, SessionRecord
 from .encoding import decode, unpack
@@ -40,6 +41,8 @@ RECORDS: dict[str, Any] = {
     "mutations": MutationRecord,
     "artifacts": ArtifactRecord,
     "routing": RoutingRecord,
+    "spend_attempts": SpendAttempt,
+    "spend_totals": SpendTotal,
 }
 """What the `record` column of each table holds."""
 
@@ -52,6 +55,8 @@ _TIMES = {
     "mutations": "SELECT min(created_ms), max(created_ms) FROM mutations",
     "artifacts": "SELECT min(used_ms), max(used_ms) FROM artifacts",
     "routing": "SELECT min(at_ms), max(at_ms) FROM routing",
+    "spend_attempts": "SELECT min(at_ms), max(at_ms) FROM spend_attempts",
+    "spend_totals": "SELECT min(at_ms), max(at_ms) FROM spend_totals",
 }
 _NEWEST = {
     "sessions": "SELECT record FROM sessions ORDER BY last_ms DESC LIMIT 1",
@@ -67,6 +72,8 @@ _ALL = {
     "mutations": "SELECT record FROM mutations",
     "artifacts": "SELECT record FROM artifacts",
     "routing": "SELECT record FROM routing",
+    "spend_attempts": "SELECT record FROM spend_attempts",
+    "spend_totals": "SELECT record FROM spend_totals",
 }
 _MOST_TOLD = 10
 

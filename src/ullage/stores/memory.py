@@ -20,6 +20,7 @@ from .base import (
     SessionRecord,
 )
 from .encoding import Record, decode, encode
+from .ledger import MemoryLedger
 from .rollup import bound
 from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, RouteOverride, TallyRecord, effective, task_of
 
@@ -55,6 +56,7 @@ class MemoryStore:
         self._event_number = 0
         self._problems = problems
         self._closed = False
+        self.ledger = MemoryLedger()
 
     def put_session(self, record: SessionRecord) -> None:
         record, payload = encode(record)

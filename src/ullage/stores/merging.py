@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         SampleRecord,
         SessionRecord,
     )
+    from .ledger import LedgerReader
     from .places import ProjectFile
     from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, TallyRecord
 
@@ -62,6 +63,10 @@ class ProjectReader:
         self._pool = _Pool(functools.partial(SqliteReader, busy_timeout_s=busy_timeout_s, pause_s=pause_s))
         self._known = _KnownSessions(busy_timeout_s)
         self._notes: dict[str, None] = {}
+
+    @property
+    def ledger(self) -> LedgerReader:
+        return self._main.ledger
 
     def sessions(self, *, limit: int = 50) -> list[SessionRecord]:
         return self._newest(

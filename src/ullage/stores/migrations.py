@@ -139,6 +139,30 @@ MIGRATIONS = (
         );
         """,
     ),
+    Migration(
+        "m006_spend",
+        """
+        CREATE TABLE spend_attempts (
+            seq INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            state TEXT NOT NULL,
+            at_ms INTEGER NOT NULL,
+            record BLOB NOT NULL
+        );
+        CREATE INDEX spend_attempts_by_time ON spend_attempts (at_ms);
+        CREATE INDEX spend_attempts_open ON spend_attempts (at_ms) WHERE state = 'open';
+
+        CREATE TABLE spend_totals (
+            seq INTEGER PRIMARY KEY,
+            scope TEXT NOT NULL,
+            name TEXT NOT NULL,
+            at_ms INTEGER NOT NULL,
+            record BLOB NOT NULL,
+            UNIQUE (scope, name)
+        );
+        CREATE INDEX spend_totals_by_time ON spend_totals (scope, at_ms);
+        """,
+    ),
 )
 
 

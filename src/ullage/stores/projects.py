@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Store,
     )
     from .lease import Lease
+    from .ledger import Ledger
     from .open_projects import Record
     from .route_records import FeedbackRecord, OutcomeRecord, RouteOverride, TallyRecord
     from .sweep import Sweep
@@ -66,6 +67,10 @@ class ProjectStore(ProjectReader):
         self._projects = OpenProjects(open_one, tidy=sweep.step)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=_Fork(self))
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._store.ledger
 
     def put_session(self, record: SessionRecord) -> None:
         self._put(record, lambda store, record: store.put_session(record))

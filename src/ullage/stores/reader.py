@@ -39,6 +39,7 @@ from .route_records import (
     effective,
     override_id,
 )
+from .sqlite_ledger import FileLedgerReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -145,6 +146,7 @@ class SqliteReader:
         self._idle: list[sqlite3.Connection] = []
         self._identity: tuple[int, int] | None = None
         self._closed = False
+        self.ledger = FileLedgerReader(self._records)
 
     def sessions(self, *, limit: int = 50) -> list[SessionRecord]:
         return self._records(SessionRecord, _SESSIONS, limit)
@@ -273,7 +275,7 @@ class SqliteReader:
                 self._identity = identity
             connection = self._idle.pop() if self._idle else None
         if connection is None:
-            connection = files.open_for_reading(self._path, busy_timeout_s=self._busy_timeout_s)
+            connection = self._open()
         try:
             yield connection
         finally:
@@ -282,6 +284,14 @@ class SqliteReader:
                     connection.close()
                 else:
                     self._idle.append(connection)
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return files.open_for_reading(self._path, busy_timeout_s=self._busy_timeout_s)
+        except StoreError as error:
+            if error.code == "store_damaged":
+                self._on_damage()
+            raise
 
     def _forget(self) -> None:
         while self._idle:

@@ -27,6 +27,7 @@ from .groups import (
 from .reader import SqliteReader
 from .rollup import bound
 from .route_records import FEEDBACK, OUTCOME, OVERRIDE, TALLY, override_id, task_of
+from .sqlite_ledger import SqliteLedger
 from .writer import QUEUE_BYTES, QUEUE_RECORDS, Writer
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ class SqliteStore:
             queue_bytes=queue_bytes,
         )
         self._writer = self._make_writer()
+        self._make_ledger = functools.partial(SqliteLedger, path, clock_ms=clock_ms, connect=connect)
+        self.ledger = self._make_ledger(on_damage=self._writer.suspect)
         self._reader = SqliteReader(path, on_damage=self._writer.suspect)
         self._look_up = SqliteReader(
             path, on_damage=self._writer.suspect, busy_timeout_s=LOOK_UP_WAIT_S, pause_s=LOOK_UP_PAUSE_S
@@ -212,9 +215,10 @@ class SqliteStore:
         return self._look_up.route_overrides(session_id)
 
     def problems(self) -> tuple[str, ...]:
-        return self._writer.problems()
+        return (*self._writer.problems(), *self.ledger.problems())
 
     def close(self, timeout_s: float = 5.0) -> None:
+        self.ledger.close()
         self._reader.close()
         self._look_up.close()
         self._writer.close(timeout_s)
@@ -239,8 +243,9 @@ class SqliteStore:
         A lock may have been held by a thread that the child does not have, in our code or inside SQLite, so nothing inherited is
         used. It is kept all the same: freeing a connection would close it, and with it the parent's files.
         """
-        self._inherited = (self._writer, self._reader, self._look_up)
+        self._inherited = (self._writer, self._reader, self._look_up, self.ledger)
         self._writer = self._make_writer()
+        self.ledger = self._make_ledger(on_damage=self._writer.suspect)
         self._reader = SqliteReader(self.path)
         self._look_up = SqliteReader(self.path)
         self.close(0)

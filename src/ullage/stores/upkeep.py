@@ -22,6 +22,9 @@ TRIM_RECORDS = 32
 PREFIX_KEEP_MS = 26 * 60 * 60 * 1000
 """No provider promises to hold a prefix for longer than a day; two hours more tell a miss of what has just expired."""
 
+SPEND_KEEP_MS = 62 * 24 * 60 * 60 * 1000
+"""No limit of money counts what was spent longer ago than two months, but that of a session, which may rest for so long."""
+
 LARGE_BYTES = 1024**3
 """From here on a person should know (planner specification, section 29.4)."""
 
@@ -34,6 +37,10 @@ REMOVE_OLD = {
 """By table: removes rows older than a time in epoch milliseconds, at most so many."""
 
 _REMOVE_COLD = "DELETE FROM prefixes WHERE seq IN (SELECT seq FROM prefixes WHERE used_ms < ? LIMIT ?)"
+_REMOVE_SPENT = (
+    "DELETE FROM spend_attempts WHERE seq IN (SELECT seq FROM spend_attempts WHERE at_ms < ? LIMIT ?)",
+    "DELETE FROM spend_totals WHERE seq IN (SELECT seq FROM spend_totals WHERE at_ms < ? LIMIT ?)",
+)
 _TRIM_KEY = (
     "DELETE FROM samples WHERE seq IN (SELECT seq FROM samples WHERE provider = ? AND model = ? AND estimator = ?"
     " ORDER BY created_ms DESC, id DESC LIMIT ? OFFSET ?)"
@@ -46,9 +53,14 @@ _TRIM_ALL = (
 
 
 def prune_portion(connection: sqlite3.Connection, now_ms: int, keep_ms: int) -> int:
-    """Removes one portion of what is older than `keep_ms`, of cold prefixes and of too many samples; how many rows that were."""
+    """Removes one portion of what is older than `keep_ms`, of cold prefixes and of too many samples; how many rows that were.
+
+    What was spent stays for as long as it counts, whatever `keep_ms` is.
+    """
     removed = sum(connection.execute(sql, (now_ms - keep_ms, PORTION_RECORDS)).rowcount for sql in REMOVE_OLD.values())
     removed += connection.execute(_REMOVE_COLD, (now_ms - PREFIX_KEEP_MS, PORTION_RECORDS)).rowcount
+    spent_ms = now_ms - max(keep_ms, SPEND_KEEP_MS)
+    removed += sum(connection.execute(sql, (spent_ms, PORTION_RECORDS)).rowcount for sql in _REMOVE_SPENT)
     return removed + connection.execute(_TRIM_ALL, (SAMPLES_KEPT, PORTION_RECORDS)).rowcount
 
 
