@@ -118,6 +118,7 @@ async def running(
             upstream=upstream,
             upstreams=upstreams,
             limits=settings.server,
+            failover=settings.routing.failover,
             control=Control(
                 store, engine, _token(token_file), settings, published=catalogs or Nothing(), sources=sources
             ),

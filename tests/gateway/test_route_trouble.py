@@ -60,7 +60,7 @@ async def test_a_provider_without_credit_is_left_alone_by_later_tasks(
     """Complaint C13."""
     rules = [Rule(model=ONE[4:], fault=fault)]
     async with FakeProvider(rules) as fake:
-        async with _run_two(fake, tmp_path) as gateway:
+        async with _run_two(fake, tmp_path, routing={"failover": {"max_attempts": 1}}) as gateway:
             first = await _is_chosen(gateway, client)
             assert (first.status, first.headers["x-ullage-target"]) == (fault.status, ONE)
             other = await _is_chosen(gateway, client, session="other")

@@ -128,7 +128,7 @@ async def test_a_failure_is_remembered_for_the_next_request(
 ) -> None:
     fake.script.add(Rule(times=1, fault=Fault(status=529)))
     request = make_request("anthropic", model="auto", turns=(HARD,))
-    async with run_routed(fake, tmp_path) as gateway:
+    async with run_routed(fake, tmp_path, routing={"failover": {"max_attempts": 1}}) as gateway:
         failed, again, later = [await ask(gateway, client, request) for _ in range(3)]
     assert failed.status == 529
     assert (again.status, again.route["reason"]) == (200, "retry")

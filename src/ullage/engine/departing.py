@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ullage.settings import Settings
     from ullage.stores import SessionRecord, Store
 
-    from .exchange import Exchange
+    from .exchange import Exchange, GivenUp
     from .managing import Managed
     from .quota import Quotas
     from .reading import Reader
@@ -96,6 +96,23 @@ class _Waiting(NamedTuple):
     steps: Steps[Departure]
 
 
+class _Routed(NamedTuple):
+    """A request for a virtual model that was sent to a target, and may have to be sent to another one. `stripped` is the
+    conversation without the words that were meant for the router, with the facts of its messages."""
+
+    body: bytes
+    conversation: Conversation
+    stripped: Conversation
+    facts: Sequence[SliceFacts]
+    asked: Asked
+
+    def without(self, given_up: GivenUp) -> _Routed:
+        """The same for targets that it has not failed at."""
+        why = f"it failed at this request, after {given_up.failure.status}"
+        tried = {**self.asked.tried, given_up.target: why}
+        return self._replace(asked=replace(self.asked, tried=tried, now_ms=given_up.at_ms))
+
+
 class Departing:
     """Looks at requests before they are sent. Used by one thread only, the reader's."""
 
@@ -129,6 +146,8 @@ class Departing:
         self.classifying = Classifying(settings.routing.classifier, targets, self._guard, quotas)
         # Requests that wait for the answer to a question, by their ids.
         self._waiting: dict[str, _Waiting] = {}
+        # Requests that were routed and are not over, by their ids.
+        self._routed: dict[str, _Routed] = {}
 
     def recall(self, records: Sequence[SessionRecord]) -> None:
         """Takes up which sessions of earlier runs came from which, and where their tails began."""
@@ -155,6 +174,30 @@ class Departing:
     def forget(self, exchange: Exchange) -> None:
         """Nobody waits for an answer any more."""
         self._waiting.pop(exchange.id, None)
+        self._routed.pop(exchange.id, None)
+
+    def depart_again(
+        self, observation: Observation, exchange: Exchange, given_up: GivenUp
+    ) -> tuple[Observation, Departure]:
+        """What another target gets of a routed request whose last one has failed: by its own window, its provider's privacy and
+        its protocol. Where there is none, a refusal, and all is left as it was."""
+        routed, before = self._routed.get(exchange.id), exchange.address
+        again = observation.again()
+        refusal: UllageError = _NOT_ROUTED
+        try:
+            if routed is not None and observation.decision is not None:
+                routed = self._routed[exchange.id] = routed.without(given_up)
+                decision = self._routing.decide(routed.asked)
+                first = observation.decision
+                decision = replace(decision, reason=first.reason, task_id=first.task_id)
+                sent = self._address(again, exchange, routed, decision)
+                return again, self._look_over(again, exchange, routed.body, routed.conversation, sent)
+        except (PrivacyError, RoutingError, TranslationRefused) as error:
+            refusal = error
+        except Exception:  # noqa: BLE001 - as above: the failure of the last target is answered then
+            tell_fault(exchange)
+        exchange.address = before
+        return observation, Departure(body=b"", refusal=refusal, session=observation.session)
 
     def _go_on(self, waiting: _Waiting, reply: Reply | None) -> Departure | Question:
         observation, exchange, body = waiting.observation, waiting.exchange, waiting.body
@@ -191,9 +234,16 @@ class Departing:
 
     def note_answer(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
         """Takes in how a planned request was answered."""
-        if observation.managed is not None and (exchange.status or 0) >= HTTPStatus.BAD_REQUEST:
+        if exchange.given_up or observation.managed is None:
+            return
+        if (exchange.status or 0) >= HTTPStatus.BAD_REQUEST:
             error = answer.error_message if answer is not None else None
             self._managing.note_failure(observation.session, observation.managed, error or "")
+
+    def note_failed(self, observation: Observation, given_up: GivenUp) -> None:
+        """Takes in that a target has refused a planned request, and that another one is to be asked."""
+        if observation.managed is not None and (given_up.status or 0) >= HTTPStatus.BAD_REQUEST:
+            self._managing.note_failure(observation.session, observation.managed, given_up.failure.message)
 
     def _depart(self, observation: Observation, exchange: Exchange, body: bytes) -> Steps[Departure]:
         reader = self._reader
@@ -206,10 +256,17 @@ class Departing:
         sent = conversation
         if conversation.model in self._routing.names:
             observation.virtual = True
-            sent = yield from self._route(observation, exchange, conversation)
+            sent = yield from self._route(observation, exchange, body, conversation)
         elif not exchange.looked_at:
             observation.later = conversation
             return Departure(body=body, untouched=True)
+        return self._look_over(observation, exchange, body, conversation, sent)
+
+    def _look_over(
+        self, observation: Observation, exchange: Exchange, body: bytes, conversation: Conversation, sent: Conversation
+    ) -> Departure:
+        """What leaves of `sent`, which is the client's `conversation` as its target is to get it, for its destination."""
+        reader = self._reader
         destination = self._destination(exchange)
         cleared, report = self._clear(sent, destination)
         managed = None
@@ -242,7 +299,9 @@ class Departing:
             self._guard.check(b"".join(decode(body)), destination)
         return Departure(body=body)
 
-    def _route(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> Steps[Conversation]:
+    def _route(
+        self, observation: Observation, exchange: Exchange, body: bytes, conversation: Conversation
+    ) -> Steps[Conversation]:
         """The request as the target gets it that is chosen for it. Raises `RoutingError` where nobody may take it."""
         reader, helper = self._reader, is_helper(observation, exchange)
         if not helper:
@@ -276,13 +335,23 @@ class Departing:
             reply = yield graded
             assert reply is not None, "an answer came"
             graded = self.classifying.settle(graded, reply, now_ms=exchange.created_ms)
-        decision = self._routing.decide(replace(asked, graded=graded))
+        asked = replace(asked, graded=graded)
+        decision = self._routing.decide(asked)
         if asked.counting and decision.destination.dialect != conversation.dialect:
             raise _COUNTED_HERE
-        body, told = self._write(observation, stripped, facts, decision)
+        routed = _Routed(body, conversation, stripped, facts, asked)
+        if not asked.counting:
+            self._routed[exchange.id] = routed
+        return self._address(observation, exchange, routed, decision)
+
+    def _address(
+        self, observation: Observation, exchange: Exchange, routed: _Routed, decision: Decision
+    ) -> Conversation:
+        """The request as a target gets it."""
+        reader, destination = self._reader, decision.destination
+        body, told = self._write(observation, routed.stripped, routed.facts, decision)
         sent = reader.parse_plain(exchange, body, decision.candidate.model.id)
-        destination = decision.destination
-        exchange.root, exchange.provider, exchange.dialect = destination.root, destination.provider, destination.dialect
+        exchange.address = destination.root, destination.provider, destination.dialect
         observation.decision = decision
         observation.told = tell_route(decision, told)
         observation.later = sent

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from .departure import Departure
     from .endpoint import Endpoint
+    from .exchange import GivenUp
     from .knowledge import Sources
     from .targets import Targets
 
@@ -114,6 +115,11 @@ class Engine:
             reply = await put_question(upstream, found)
             return await asyncio.wrap_future(self._observer.resume(exchange, reply))
         return found
+
+    async def depart_again(self, exchange: Exchange, given_up: GivenUp) -> Departure:
+        """What is to be sent to another target of a routed request, in place of one that has failed; a refusal where there is
+        nobody else."""
+        return await asyncio.wrap_future(self._observer.depart_again(exchange, given_up))
 
     async def virtual_names(self, dialect: Dialect, headers: Mapping[str, str]) -> Sequence[str]:
         """The virtual models to show to a client that asks for a list: none while there is nobody to choose from."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ullage.core.health import connection_failure
+from msgspec import Struct
+
+from ullage.core.health import Failure, connection_failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ullage.core.health import Failure
     from ullage.core.translation import Loss
+    from ullage.core.wire import Dialect
+    from ullage.upstream import Headers
 
     from .endpoint import Endpoint
 
@@ -18,6 +21,22 @@ if TYPE_CHECKING:
 _PIECE_BYTES = 64 * 1024
 # A longer list of models is passed on and not read.
 _LISTING_BYTES = 4 * 1024 * 1024
+# Warnings of answers that we ended ourselves.
+_OURS = frozenset({"daemon_stopped", "request_timeout"})
+
+
+class GivenUp(Struct, frozen=True, kw_only=True):
+    """An attempt of a request that nothing came of. `asked_ms` is when the target was asked, `at_ms` when it was given up, epoch
+    milliseconds; `first_ms` how long it took to begin; `headers` are those of its answer, if there was one."""
+
+    target: str
+    provider: str
+    failure: Failure
+    status: int | None
+    headers: dict[bytes, bytes]
+    asked_ms: int
+    at_ms: int
+    first_ms: float | None
 
 
 class Exchange:
@@ -38,6 +57,7 @@ class Exchange:
         "endpoint",
         "failure",
         "first_byte_ms",
+        "given_up",
         "headers",
         "id",
         "last_ms",
@@ -96,8 +116,9 @@ class Exchange:
         self.routable = routable
         self.managed = planned or cleared or routable
         self.outcome = "error"
-        # Why no answer came, as far as that is the target's fault.
+        # Why no answer came, as far as that is the target's fault; and whether that is noted already.
         self.failure: Failure | None = None
+        self.given_up = False
         self.warnings: list[str] = []
         # What of the answer its client was not told, for want of words in its protocol.
         self.losses: list[Loss] = []
@@ -110,15 +131,39 @@ class Exchange:
         # What a provider says of its models, if that was asked for.
         self.listing: list[bytes] | None = [] if endpoint.purpose == "models" else None
 
+    def give_up(self, target: str, failure: Failure, status: int | None, headers: Headers) -> GivenUp:
+        """Nothing comes of what the target has answered so far; another one may be asked."""
+        self.given_up = True
+        return GivenUp(
+            target=target,
+            provider=self.provider,
+            failure=failure,
+            status=status,
+            headers={name.lower(): value for name, value in headers},
+            asked_ms=self.asked_ms,
+            at_ms=self.now_ms(),
+            first_ms=self.first_ms,
+        )
+
+    def ask(self) -> None:
+        """A target is asked, be it the first one or another."""
+        self.given_up = False
+        self.asked_ms = self.now_ms()
+        self.first_byte_ms = None
+
     def answer_began(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         """The head of the answer has arrived."""
         self.status = status
         self.answer_headers = dict(headers)
 
-    def answer_chunk(self, chunk: bytes) -> None:
-        """A piece of the answer passes."""
+    def answer_arrives(self) -> None:
+        """A piece of an answer has arrived, which may not be passed on yet."""
         if self.first_byte_ms is None:
             self.first_byte_ms = self._elapsed_ms()
+
+    def answer_chunk(self, chunk: bytes) -> None:
+        """A piece of the answer passes."""
+        self.answer_arrives()
         if not self._recorded:
             self._keep_listing(chunk)
             return
@@ -158,10 +203,30 @@ class Exchange:
         self.ended("error")
 
     @property
+    def address(self) -> tuple[str, str, Dialect]:
+        """Where it goes: root, provider and dialect."""
+        return self.root, self.provider, self.dialect
+
+    @address.setter
+    def address(self, there: tuple[str, str, Dialect]) -> None:
+        self.root, self.provider, self.dialect = there
+
+    @property
+    def first_ms(self) -> float | None:
+        """How long the target took to begin, from when it was asked; `None` where it did not."""
+        if self.first_byte_ms is None:
+            return None
+        return round(self.first_byte_ms - (self.asked_ms - self.created_ms), 3)
+
+    def now_ms(self) -> int:
+        """The time, epoch milliseconds, by the clock that the request is timed with."""
+        return self.created_ms + round(self._elapsed_ms())
+
+    @property
     def is_untold(self) -> bool:
         """Whether how it ended says nothing of its target: the client has left, we have answered, stopped or failed ourselves."""
         ours = self.outcome == "error" and self.failure is None
-        return ours or self.outcome in ("left", "answered") or "daemon_stopped" in self.warnings
+        return ours or self.outcome in ("left", "answered") or not _OURS.isdisjoint(self.warnings)
 
     def _elapsed_ms(self) -> float:
         return round((self._clock() - self.started) * 1000, 3)

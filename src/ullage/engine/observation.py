@@ -25,7 +25,7 @@ _UNKNOWN = Caller(client="unknown")
 class Observation(Struct):
     """Filled in by the reader as the exchange passes. `session` is empty for a helper request that names none; `project` is the
     folder that the client says it works in. `virtual`: it names no model of a provider, so it must not be sent as it is;
-    `later` is what is sent of it, to be accounted for once it is on its way."""
+    `later` is what is sent of it, to be accounted for once it is on its way; `attempts` are those that came to nothing."""
 
     caller: Caller = _UNKNOWN
     session: str = ""
@@ -51,7 +51,23 @@ class Observation(Struct):
     later: Conversation | None = None
     route: dict[str, Any] | None = None
     session_route: dict[str, Any] | None = None
+    attempts: tuple[dict[str, Any], ...] = ()
     unparsed: bool = False
     reader: AnswerReader | None = None
     decoder: Decoder | None = None
     unreadable: bool = False
+
+    def again(self) -> Observation:
+        """What is known of the request itself, for another target."""
+        return Observation(
+            caller=self.caller,
+            session=self.session,
+            project=self.project,
+            kinship=self.kinship,
+            tip=self.tip,
+            model=self.model,
+            stream=self.stream,
+            messages=self.messages,
+            virtual=self.virtual,
+            attempts=self.attempts,
+        )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ullage.core.errors import StoreError
 
+from .attempting import answered_of, outcome_of, report_given_up, report_last
 from .classifying import Question
 from .departing import Departing
 from .health import Health, read_outcome
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
 
     from .classifying import Reply
     from .departure import Departure
-    from .exchange import Exchange
+    from .exchange import Exchange, GivenUp
+    from .health import Outcome
     from .knowledge import Sources
     from .observation import Observation
+    from .quota import Answered
     from .targets import Targets
 
 # Answers waiting to be read. They are small and carry the usage, so they do not share the allowance of the bodies.
@@ -116,6 +119,12 @@ class Observer:
         """Goes on with a request whose question was answered."""
         future: Future[Departure] = Future()
         self._worker.put(lambda: self._resume(exchange, reply, future), urgent=True)
+        return future
+
+    def depart_again(self, exchange: Exchange, given_up: GivenUp) -> Future[Departure]:
+        """Looks for another target for a request whose last one has failed."""
+        future: Future[Departure] = Future()
+        self._worker.put(lambda: self._depart_again(exchange, given_up, future), urgent=True)
         return future
 
     def read_answer(self, exchange: Exchange, piece: bytes) -> None:
@@ -201,6 +210,30 @@ class Observer:
         future.set_result(departure)
         self._departing.note_sent(observation, exchange)
 
+    def _depart_again(self, exchange: Exchange, given_up: GivenUp, future: Future[Departure]) -> None:
+        observation = self._open[exchange.id]
+        self._note_failed(observation, given_up)
+        if not future.set_running_or_notify_cancel():
+            return  # the client has left
+        try:
+            again, departure = self._departing.depart_again(observation, exchange, given_up)
+        except BaseException as error:
+            future.set_exception(error)
+            raise
+        self._open[exchange.id] = again
+        future.set_result(departure)
+        if departure.refusal is None:
+            self._departing.note_sent(again, exchange)
+
+    def _note_failed(self, observation: Observation, given_up: GivenUp) -> None:
+        observation.attempts = (*observation.attempts, report_given_up(given_up))
+        answered = answered_of(given_up)
+        if answered is not None:
+            self.quotas.note(answered)
+        self.health.note(outcome_of(given_up))
+        self._routing.note_failed(observation, given_up)
+        self._departing.note_failed(observation, given_up)
+
     def _feed(self, exchange: Exchange, piece: bytes) -> None:
         observation = self._open.get(exchange.id)
         try:
@@ -228,11 +261,26 @@ class Observer:
             self._reader.finish(observation, exchange, self._settle)
 
     def _settle(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
-        answered = read_answered(observation, exchange, answer)
+        answered = outcome = None
+        if not exchange.given_up:  # else it is noted already
+            answered = read_answered(observation, exchange, answer)
+            outcome = read_outcome(observation, exchange, answer)
         if answered is not None:
             self.quotas.note(answered)
-        outcome = read_outcome(observation, exchange, answer)
         if outcome is not None:
             self.health.note(outcome)
         self._routing.settle(observation, exchange, answer, outcome)
+        self._report_attempts(observation, exchange, outcome, answered)
         self._departing.note_answer(observation, exchange, answer)
+
+    def _report_attempts(
+        self, observation: Observation, exchange: Exchange, outcome: Outcome | None, answered: Answered | None
+    ) -> None:
+        decision, route = observation.decision, observation.route
+        if decision is None or route is None or exchange.endpoint.purpose != "generate":
+            return
+        attempts = list(observation.attempts)
+        if not exchange.given_up:
+            usd = answered.usd if answered is not None else None
+            attempts.append(report_last(decision, exchange, outcome, usd))
+        observation.route = {**route, "attempts": attempts}

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ullage.stores import AttemptRecord, SessionRecord, Store
 
     from .classifying import Classifying, Question
-    from .exchange import Exchange
+    from .exchange import Exchange, GivenUp
     from .health import Health, Outcome
     from .learning import Learning
     from .observation import Observation
@@ -65,6 +65,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     """A request for a virtual model, as routing sees it. `tokens` estimates its prompt in tokens of a target, `warm` the tokens
     that each target's cache holds of it; both are asked for where they are needed. `counting`: it asks for no answer, but for a
     count of its tokens, say. `graded` is what a small model said of the task. `fitted`: a plan will make the prompt fit.
+    `tried` are the targets that this request has failed at, each with why.
     `ancestors` are the sessions whose settings hold for it too, the nearest first. `refusal` says why it has no form in the
     protocol of a target, where it has none."""
 
@@ -83,6 +84,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     graded: Graded = NOT_ASKED
     fitted: bool = False
     ancestors: tuple[str, ...] = ()
+    tried: Mapping[str, str] = {}
     refusal: Callable[[Candidate], str | None] = lambda _: None
 
     def untranslatable(self, candidates: Iterable[Candidate]) -> Mapping[str, str]:
@@ -114,11 +116,13 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 class RouteStopped(RoutingError):  # noqa: N818 - a decision, not a fault
-    """Nobody may take a request. `route` says who was looked at and why each is out."""
+    """Nobody may take a request. `route` says who was looked at and why each is out; at `reopens_ms`, epoch milliseconds, the
+    first may be tried again."""
 
     def __init__(self, stop: Stop, route: Route) -> None:
         super().__init__(stop.message, hint=stop.hint, code=stop.code)
         self.route = route
+        self.reopens_ms = stop.reopens_ms
 
 
 class Routing:
@@ -203,6 +207,12 @@ class Routing:
             known.compacted |= known.compacting or (kinship.relation == "rewrite" and not kinship.shared)
             known.compacting = False
 
+    def note_failed(self, observation: Observation, given_up: GivenUp) -> None:
+        """Notes that the target of a request has failed, and that another one is to be asked."""
+        failure = remember(given_up.failure, given_up.provider, self._quotas, given_up.at_ms)
+        if failure is not None and observation.session and not _is_errand(observation.decision):
+            self.sessions.find(observation.session).failed[given_up.target] = failure
+
     def settle(
         self, observation: Observation, exchange: Exchange, answer: Answer | None, outcome: Outcome | None
     ) -> None:
@@ -211,7 +221,7 @@ class Routing:
         if decision is None:
             return
         observation.route = report_decision(decision, observation.told, exchange.losses)
-        if decision.reason == "helper" or not observation.session:
+        if _is_errand(decision) or not observation.session:
             return
         known, now_ms = self.sessions.find(observation.session), exchange.created_ms + round(exchange.last_ms)
         failure = remember(outcome.failure, exchange.provider, self._quotas, now_ms) if outcome is not None else None
@@ -226,9 +236,11 @@ class Routing:
         observation.session_route = known.plain()
 
     def _candidates(self, asked: Asked) -> tuple[Candidate, ...]:
+        """Whoever may be chosen from; nobody is asked twice in one request."""
         if self._targets is None:
             return ()
-        return self._targets.candidates(asked.conversation.dialect, client_key=asked.client_key)
+        known = self._targets.candidates(asked.conversation.dialect, client_key=asked.client_key)
+        return tuple(one for one in known if one.target not in asked.tried) if asked.tried else known
 
     def _overrides(self, asked: Asked) -> Overrides:
         with contextlib.suppress(StoreError):  # the settings alone hold; the store says itself what is wrong with it
@@ -256,13 +268,13 @@ class Routing:
             destination = self._destination(asked, found.target)
             if destination is not None:
                 return _again(task, destination, found, "helper")
-        return self._plan(asked, turn, known, candidates, overrides, "helper", failed={})
+        return self._plan(asked, turn, known, candidates, overrides, "helper", failed=asked.tried)
 
     def _step(
         self, asked: Asked, turn: Turn, known: SessionRoute, candidates: Sequence[Candidate], overrides: Overrides
     ) -> Decision:
         """Who takes a step of the conversation: the target of its task, or whoever is chosen for it."""
-        failed = known.failures(asked.now_ms)
+        failed = {**known.failures(asked.now_ms), **asked.tried}
         if known.current is not None and overrides.pin is None and not is_whole(asked.conversation):
             # What its provider keeps of the conversation, no other one can go on from.
             overrides = replace(overrides, pin=known.current)
@@ -437,7 +449,8 @@ class Routing:
         before = known.task if known.task is not None and known.task.id == decision.task_id else None
         if before is None and known.task is not None:
             self._habits.add(known.task.profile.kinds, known.task.calls)
-        _note_spending(known, decision.planned.route)
+        if not asked.tried:
+            _note_spending(known, decision.planned.route)
         known.current = decision.target
         known.compacted = False
         known.note_author(len(asked.facts), decision.target, rewritten=asked.rewritten)
@@ -451,7 +464,7 @@ class Routing:
             profile=decision.profile,
             started_ms=before.started_ms if before is not None else asked.now_ms,
             alias=asked.alias,
-            calls=before.calls + 1 if before is not None else 1,
+            calls=before.calls + (not asked.tried) if before is not None else 1,
             pinned=decision.planned.pinned,
             escalated=before.escalated if before is not None else False,
             streaks=before.streaks if before is not None else NO_STREAKS,
@@ -480,6 +493,10 @@ def is_helper(observation: Observation, exchange: Exchange) -> bool:
 def has_key(headers: Mapping[str, str]) -> bool:
     """Whether the client sent a credential of its own."""
     return any(headers.get(name) for name in _CREDENTIALS)
+
+
+def _is_errand(decision: Decision | None) -> bool:
+    return decision is None or decision.reason == "helper"
 
 
 def _again(task: TaskState, destination: Destination, candidate: Candidate, reason: Reason) -> Decision:

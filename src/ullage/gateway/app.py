@@ -11,21 +11,28 @@ import msgspec
 from ullage._version import __version__
 from ullage.core.errors import RequestError, RoutingError, UllageError, UpstreamError
 
+from .answering import answer, refuse
+from .attempts import Delivery, Routed
 from .body import RequestBody
-from .errors import error_body
 from .fallbacks import is_theirs, may_be_replaced, own_answer
-from .headers import TRACE_HEADER, answer_headers, request_headers, told_headers, warning_headers
+from .headers import (
+    TRACE_HEADER,
+    answer_headers,
+    request_headers,
+    told_headers,
+    waiting_header,
+    warning_headers,
+)
 from .listing import read_list, with_virtual
 from .relay import ClientLeft, Leaving, Send, relay, send_list
 from .routes import find_endpoint
 from .sending import Outgoing, send_to
-from .translating import relay_translated, settle_stream
 
 if TYPE_CHECKING:
-    from ullage.core.translation import TranslatedRequest
     from ullage.core.wire import Dialect
     from ullage.engine import Endpoint, Engine, Exchange
     from ullage.settings.records import ServerSettings
+    from ullage.settings.routing import FailoverSettings
     from ullage.upstream import Headers, UpstreamClient, UpstreamResponse
 
     from .control import Control
@@ -33,19 +40,8 @@ if TYPE_CHECKING:
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
-_STATUS = {
-    "upstream_timeout": 504,
-    "body_too_large": 413,
-    "no_route": 404,
-    "websocket": 426,
-    "privacy_refused": 403,
-    "privacy_failed": 403,
-    "routing_failed": 503,
-    "too_many_connections": 503,
-}
 # `/` is asked for by older versions of Claude Code at start, with HEAD.
 _OPEN_PATHS = frozenset({"/", "/healthz", "/readyz"})
-_JSON = (b"content-type", b"application/json")
 
 
 class Gateway:
@@ -61,6 +57,7 @@ class Gateway:
         upstream: UpstreamClient,
         upstreams: Mapping[Dialect, str],
         limits: ServerSettings,
+        failover: FailoverSettings,
         control: Control,
         connections: Callable[[], int],
     ) -> None:
@@ -69,13 +66,14 @@ class Gateway:
         self._upstreams = upstreams
         self._limits = limits
         self._control = control
+        self._delivery = Delivery(engine, upstream, failover)
         self._connections = connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
         raw_path = scope["raw_path"].decode("latin-1")
         if raw_path in _OPEN_PATHS:
-            await _answer(send, 200, _health(), head=scope["method"] == "HEAD")
+            await answer(send, 200, _health(), head=scope["method"] == "HEAD")
         elif raw_path.startswith("/ullage/"):
             await self._control_request(scope, receive, send)
         else:
@@ -87,7 +85,7 @@ class Gateway:
             status, body = await self._control.answer(scope, RequestBody(named, receive))
         except ClientLeft:
             return
-        await _answer(send, status, body, head=scope["method"] == "HEAD")
+        await answer(send, status, body, head=scope["method"] == "HEAD")
 
     async def _provider_request(self, scope: Scope, raw_path: str, receive: Receive, send: Send) -> None:
         headers: Headers = scope["headers"]
@@ -132,7 +130,11 @@ class Gateway:
         self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange, send: Send, query: str
     ) -> None:
         """Sends what the route and the plan made of the request."""
+        since_s = asyncio.get_running_loop().time()
         departure = await self._engine.depart(exchange, self._upstream)
+        if departure.refusal is None and departure.route is not None and endpoint.purpose == "generate":
+            await self._delivery.deliver(Routed(outgoing, endpoint, exchange, query, departure, since_s), send)
+            return
         told = told_headers(departure, trace=exchange.headers.get(TRACE_HEADER) == "1")
         told += warning_headers(exchange.headers)
         if isinstance(departure.refusal, RoutingError) and endpoint.purpose == "count_tokens":
@@ -141,21 +143,13 @@ class Gateway:
             return
         if departure.refusal is not None:
             exchange.ended("answered")
-            await _refuse(send, endpoint, departure.refusal, exchange.id, told=told)
+            told += waiting_header(departure.refusal, exchange.now_ms())
+            await refuse(send, endpoint, departure.refusal, exchange.id, told=told)
             return
-        translated = settle_stream(departure.translated, endpoint, query)
-        outgoing = send_to(outgoing, departure, endpoint, query)
-        await self._exchange(outgoing, endpoint, exchange, send, told=told, translated=translated)
+        await self._exchange(send_to(outgoing, departure, endpoint, query), endpoint, exchange, send, told=told)
 
     async def _exchange(
-        self,
-        outgoing: Outgoing,
-        endpoint: Endpoint,
-        exchange: Exchange,
-        send: Send,
-        *,
-        told: Headers,
-        translated: TranslatedRequest | None = None,
+        self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange, send: Send, *, told: Headers
     ) -> None:
         extra = [(b"x-ullage-request", exchange.id.encode()), *told]
         begun, whole = b"", False
@@ -175,7 +169,7 @@ class Gateway:
             if names:
                 await self._own_answer(outgoing, endpoint, exchange, send, told)
             else:
-                await _refuse(send, endpoint, error, exchange.id)
+                await refuse(send, endpoint, error, exchange.id)
             return
         if replaceable and not is_theirs(endpoint.purpose, response.status, begun, _coding_of(response)):
             response.abort()
@@ -187,10 +181,7 @@ class Gateway:
             if merged is not None:
                 exchange.ended(await send_list(response, send, exchange, extra, begun, merged))
                 return
-        if translated is not None:
-            exchange.ended(await relay_translated(response, send, exchange, extra, translated))
-        else:
-            exchange.ended(await relay(response, send, exchange, extra, begun))
+        exchange.ended(await relay(response, send, exchange, extra, begun))
 
     async def _virtual_names(self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange) -> Sequence[str]:
         """The names to add to a list of models."""
@@ -201,9 +192,9 @@ class Gateway:
     async def _own_answer(
         self, outgoing: Outgoing, endpoint: Endpoint, exchange: Exchange, send: Send, told: Headers
     ) -> None:
-        status, answer = await own_answer(endpoint, outgoing.body, exchange, self._engine)
+        status, body = await own_answer(endpoint, outgoing.body, exchange, self._engine)
         extra = [(b"x-ullage-request", exchange.id.encode()), *told]
-        await _answer(send, status, answer, extra, head=outgoing.method == "HEAD")
+        await answer(send, status, body, extra, head=outgoing.method == "HEAD")
 
     def _refuse(self, endpoint: Endpoint | None, headers: Mapping[str, str], raw_path: str) -> None:
         """Raises for what cannot be served at all."""
@@ -253,28 +244,4 @@ async def _turn_away(
     except ClientLeft:
         return
     close = not incoming.is_read or error.code == "too_many_connections"
-    await _refuse(send, endpoint, error, request_id, close=close)
-
-
-async def _refuse(
-    send: Send,
-    endpoint: Endpoint | None,
-    error: UllageError,
-    request_id: str,
-    *,
-    close: bool = False,
-    told: Headers = (),
-) -> None:
-    status = _STATUS.get(error.code, 502 if isinstance(error, UpstreamError) else 400)
-    extra = [(b"x-ullage-request", request_id.encode()), *told]
-    if close:
-        extra.append((b"connection", b"close"))
-    await _answer(send, status, error_body(endpoint.dialect if endpoint else None, status, error, request_id), extra)
-
-
-async def _answer(
-    send: Send, status: int, body: bytes, extra: list[tuple[bytes, bytes]] | None = None, *, head: bool = False
-) -> None:
-    length = (b"content-length", str(len(body)).encode())
-    await send({"type": "http.response.start", "status": status, "headers": [_JSON, length, *(extra or [])]})
-    await send({"type": "http.response.body", "body": b"" if head else body, "more_body": False})
+    await refuse(send, endpoint, error, request_id, close=close)

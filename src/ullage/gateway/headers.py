@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ullage.engine.engine import MODE_HEADER, MODES
+from ullage.engine.routing import RouteStopped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from ullage.core.errors import UllageError
     from ullage.core.translation import Loss
     from ullage.core.wire import Dialect
     from ullage.engine.departure import Departure
@@ -75,8 +77,8 @@ def without_keys(headers: Headers) -> list[tuple[bytes, bytes]]:
     return [pair for pair in headers if pair[0] not in _CLIENTS_OWN]
 
 
-def told_headers(departure: Departure, *, trace: bool) -> list[tuple[bytes, bytes]]:
-    """What the client is told of a request that was looked at before it was sent (interface, section 2)."""
+def told_headers(departure: Departure, *, trace: bool, attempts: int = 1) -> list[tuple[bytes, bytes]]:
+    """What the client is told of a request that was looked at before it was sent (interface, section 2), so many times."""
     if departure.untouched:
         return []
     route = departure.route
@@ -84,7 +86,7 @@ def told_headers(departure: Departure, *, trace: bool) -> list[tuple[bytes, byte
     told = {
         b"x-ullage-session": departure.session,
         b"x-ullage-target": departure.target,
-        b"x-ullage-attempts": "0" if departure.refusal is not None else "1",
+        b"x-ullage-attempts": "0" if departure.refusal is not None else str(attempts),
         b"x-ullage-input-estimate": "" if departure.estimate is None else str(departure.estimate),
         b"x-ullage-plan": departure.status or "",
         b"x-ullage-route": route.line if route is not None else "",
@@ -92,6 +94,14 @@ def told_headers(departure: Departure, *, trace: bool) -> list[tuple[bytes, byte
         b"x-ullage-why": why if trace else "",
     }
     return [(name, _header_value(text)) for name, text in told.items() if text]
+
+
+def waiting_header(refusal: UllageError, now_ms: int) -> list[tuple[bytes, bytes]]:
+    """When to come back, where a route was stopped until a certain time."""
+    reopens_ms = refusal.reopens_ms if isinstance(refusal, RouteStopped) else None
+    if reopens_ms is None:
+        return []
+    return [(b"retry-after", str(max(1, -(-(reopens_ms - now_ms) // 1000))).encode())]
 
 
 def losses_header(losses: Iterable[Loss]) -> list[tuple[bytes, bytes]]:

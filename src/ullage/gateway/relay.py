@@ -15,7 +15,7 @@ from ullage.core.errors import UpstreamError
 from .headers import answer_headers, without_encoding
 
 if TYPE_CHECKING:
-    from ullage.upstream import UpstreamResponse
+    from ullage.upstream import Headers, UpstreamResponse
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 End = Literal["whole", "cut"]
@@ -27,6 +27,22 @@ class Tap(Protocol):
     def answer_began(self, status: int, headers: list[tuple[bytes, bytes]]) -> None: ...
 
     def answer_chunk(self, chunk: bytes) -> None: ...
+
+
+class Incoming(Protocol):
+    """An answer that comes from a provider, as `UpstreamResponse` has it."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def headers(self) -> Headers: ...
+
+    async def read(self) -> bytes: ...
+
+    def release(self) -> None: ...
+
+    def abort(self) -> None: ...
 
 
 class ClientLeft(Exception):  # noqa: N818 - a fact, not a fault
@@ -63,9 +79,7 @@ class Leaving:
             self._task.cancel()
 
 
-async def relay(
-    response: UpstreamResponse, send: Send, tap: Tap, extra: list[tuple[bytes, bytes]], begun: bytes = b""
-) -> End:
+async def relay(response: Incoming, send: Send, tap: Tap, extra: list[tuple[bytes, bytes]], begun: bytes = b"") -> End:
     """Relays one answer whose head has arrived; `extra` headers are added, `begun` is what was read of its body already.
 
     Says how it ended.

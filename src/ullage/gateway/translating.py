@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ullage.core.translation import Loss, TranslatedRequest
     from ullage.engine import Endpoint, Exchange
     from ullage.engine.encoding import Decoder
-    from ullage.upstream import Headers, UpstreamResponse
+    from ullage.upstream import Headers
 
-    from .relay import End, Send
+    from .relay import End, Incoming, Send
 
 # What means the same to all clients; limits and ids of other providers would be taken for those of the client's own.
 _KEPT = frozenset({b"retry-after", b"retry-after-ms", b"x-should-retry", b"date", b"cache-control"})
@@ -123,7 +123,7 @@ def _make_decoder(headers: Headers) -> Decoder | None:
 
 
 async def relay_translated(
-    response: UpstreamResponse,
+    response: Incoming,
     send: Send,
     exchange: Exchange,
     extra: list[tuple[bytes, bytes]],

@@ -137,6 +137,11 @@ class Attempts:
         return Seek()
 
     @property
+    def failure(self) -> Failure | None:
+        """That of the newest attempt that failed."""
+        return self._failure
+
+    @property
     def deadline_ms(self) -> float | None:
         """When a `Tick` is due at the latest; `None` where nothing waits for time."""
         if self._phase == "over":

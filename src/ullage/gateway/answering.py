@@ -1,0 +1,54 @@
+"""Answers of our own: whole, with their length, and errors in the words of the client's dialect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ullage.core.errors import UllageError, UpstreamError
+
+from .errors import error_body
+
+if TYPE_CHECKING:
+    from ullage.engine import Endpoint
+    from ullage.upstream import Headers
+
+    from .relay import Send
+
+_STATUS = {
+    "upstream_timeout": 504,
+    "request_timeout": 504,
+    "body_too_large": 413,
+    "no_route": 404,
+    "websocket": 426,
+    "privacy_refused": 403,
+    "privacy_failed": 403,
+    "routing_failed": 503,
+    "circuits-open": 503,
+    "too_many_connections": 503,
+}
+_JSON = (b"content-type", b"application/json")
+
+
+async def answer(send: Send, status: int, body: bytes, extra: Headers = (), *, head: bool = False) -> None:
+    """Sends a JSON answer; to a HEAD request only what is said of it."""
+    length = (b"content-length", str(len(body)).encode())
+    await send({"type": "http.response.start", "status": status, "headers": [_JSON, length, *extra]})
+    await send({"type": "http.response.body", "body": b"" if head else body, "more_body": False})
+
+
+async def refuse(
+    send: Send,
+    endpoint: Endpoint | None,
+    error: UllageError,
+    request_id: str,
+    *,
+    close: bool = False,
+    told: Headers = (),
+    status: int | None = None,
+) -> None:
+    """Sends an error, with the status that its code has unless another one is given."""
+    status = status or _STATUS.get(error.code, 502 if isinstance(error, UpstreamError) else 400)
+    extra = [(b"x-ullage-request", request_id.encode()), *told]
+    if close:
+        extra.append((b"connection", b"close"))
+    await answer(send, status, error_body(endpoint.dialect if endpoint else None, status, error, request_id), extra)
