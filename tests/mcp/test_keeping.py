@@ -83,7 +83,7 @@ def test_only_a_memory_of_the_project_is_superseded(tmp_path: Path, tools: Keepi
     for unknown in (other, "mem_nothing"):
         with pytest.raises(InputError) as refusal:
             tools.remember("Build Runner = jest", None, unknown)
-        assert (refusal.value.code, refusal.value.hint) == ("not_found", "list_memories names them.")
+        assert (refusal.value.code, refusal.value.hint) == ("not_found", "`list_memories` names them.")
     assert decoded(tools.list_kept("memory"))["kept"] == 0
 
 

@@ -115,5 +115,5 @@ def _need_own(kept: Kept, owner: Owner, memory_id: str) -> None:
     """Raises `InputError` for what is no active memory of the project: an agent changes nothing that is not its own."""
     if all(item.id != memory_id for item in active_of(kept, "memory", owner)):
         raise InputError(
-            f"This project has no memory {memory_id!r}.", hint="list_memories names them.", code="not_found"
+            f"This project has no memory {memory_id!r}.", hint="`list_memories` names them.", code="not_found"
         )
