@@ -11,6 +11,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from msgspec import structs
 
 from tests.faults.rig import words
 from tests.gateway.routes import ask, override
@@ -395,3 +396,39 @@ def test_an_error_to_a_client_that_wants_a_stream_is_a_body() -> None:
     assert json.loads(one.finish())["error"]["message"] == "Busy."
     assert one.head()[0] == 529
     assert (b"retry-after", b"3") in one.head()[1]
+
+
+# --- Back at the client's own provider ---
+
+
+async def test_reasoning_of_another_protocol_is_left_out_for_the_clients_own_provider(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    """Whoever names a model again, after a route has asked another, is not refused for signatures that nobody there has made."""
+    thinks = Rule(reply=Reply(text="Done.", thinking="Hm."), times=1)
+    async with FakeProvider([thinks], strict=True) as fake:
+        known = {TARGETS["openai-responses"]: KNOWN | PRICES}
+        provider = {"url": fake.url, "dialects": ["openai-responses"], "key": "none", "models": ["gpt-5.2"]}
+        sections: dict[str, Any] = {
+            "models": {"refresh": False, "overrides": known},
+            "providers": {"at-openai-responses": provider},
+        }
+        async with run_gateway(dict.fromkeys(DIALECTS, fake.url), tmp_path, **sections) as gateway:
+            first = await ask(gateway, client, make_request("anthropic", model="auto", turns=HELLO))
+            said = json.loads(first.body)["content"]
+            messages = [
+                {"role": "user", "content": "Hello."},
+                {"role": "assistant", "content": said},
+                {"role": "user", "content": "And now?"},
+            ]
+            body = {"model": "claude-sonnet-4-5", "max_tokens": 2_000, "messages": messages}
+            plain = make_request("anthropic", model="claude-sonnet-4-5", turns=HELLO)
+            request = structs.replace(plain, body=json.dumps(body).encode())
+            second = await ask(gateway, client, request)
+    assert [block["type"] for block in said] == ["thinking", "text"]
+    assert said[0]["signature"].startswith("ullage:1:openai-responses:gpt:")
+    assert second.status == 200, second.body
+    assert sent(fake)["messages"][1]["content"] == [said[1]]
+    assert second.headers["x-ullage-losses"] == "foreign_reasoning"
+    assert second.call.warnings == ("foreign_reasoning",)
+    assert second.call.prefix_messages == 1

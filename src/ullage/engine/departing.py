@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ullage.core.errors import PrivacyError, RequestError, RoutingError, UllageError
 from ullage.core.routing.turn import find_pins
-from ullage.core.translation import TranslationRefused
+from ullage.core.translation import Loss, TranslationRefused, without_wrapped
 from ullage.core.wire import render
 from ullage.settings.keeping import make_artifact_caps, make_memory_limits
 from ullage.stores import root_finder
@@ -70,6 +70,11 @@ _UNROUTABLE = RoutingError(
     code="unreadable_request",
     hint="Name a model of a provider to have it passed on as it is.",
 )
+_FOREIGN_REASONING = Loss(
+    code="foreign_reasoning",
+    where="messages",
+    what="Reasoning that a model of another protocol gave the client is left out: its own provider would refuse it.",
+)
 _COUNTED_HERE = RoutingError(
     "the chosen model speaks another protocol than the client, so nothing but requests for an answer is sent there",
     code="dialect",
@@ -106,11 +111,9 @@ class _Routed(NamedTuple):
     facts: Sequence[SliceFacts]
     asked: Asked
 
-    def without(self, given_up: GivenUp) -> _Routed:
-        """The same for targets that it has not failed at."""
-        why = f"it failed at this request, after {given_up.failure.status}"
-        tried = {**self.asked.tried, given_up.target: why}
-        return self._replace(asked=replace(self.asked, tried=tried, now_ms=given_up.at_ms))
+    def without(self, target: str, why: str) -> _Routed:
+        """The same for the other targets."""
+        return self._replace(asked=replace(self.asked, tried={**self.asked.tried, target: why}))
 
 
 class Departing:
@@ -181,22 +184,30 @@ class Departing:
     ) -> tuple[Observation, Departure]:
         """What another target gets of a routed request whose last one has failed: by its own window, its provider's privacy and
         its protocol. Where there is none, a refusal, and all is left as it was."""
-        routed, before = self._routed.get(exchange.id), exchange.address
-        again = observation.again()
+        before = exchange.address
         refusal: UllageError = _NOT_ROUTED
         try:
-            if routed is not None and observation.decision is not None:
-                routed = self._routed[exchange.id] = routed.without(given_up)
-                decision = self._routing.decide(routed.asked)
-                first = observation.decision
-                decision = replace(decision, reason=first.reason, task_id=first.task_id)
-                sent = self._address(again, exchange, routed, decision)
-                return again, self._look_over(again, exchange, routed.body, routed.conversation, sent)
-        except (PrivacyError, RoutingError, TranslationRefused) as error:
+            routed, first = self._routed[exchange.id], observation.decision
+            assert first is not None, "it was routed"
+            routed = routed.without(given_up.target, f"it failed at this request, after {given_up.failure.status}")
+            routed = routed._replace(asked=replace(routed.asked, now_ms=given_up.at_ms))
+            while True:
+                decision = replace(self._routing.decide(routed.asked), reason=first.reason, task_id=first.task_id)
+                again = observation.again()
+                try:
+                    sent = self._address(again, exchange, routed, decision)
+                    departure = self._look_over(again, exchange, routed.body, routed.conversation, sent)
+                except (PrivacyError, TranslationRefused) as error:
+                    routed = routed.without(decision.target, f"nothing is sent there: {error.message}")
+                else:
+                    self._routed[exchange.id] = routed
+                    return again, departure
+        except RoutingError as error:
             refusal = error
         except Exception:  # noqa: BLE001 - as above: the failure of the last target is answered then
             tell_fault(exchange)
         exchange.address = before
+        observation.notes = (f"nobody else is asked: {refusal.message}",)
         return observation, Departure(body=b"", refusal=refusal, session=observation.session)
 
     def _go_on(self, waiting: _Waiting, reply: Reply | None) -> Departure | Question:
@@ -257,10 +268,24 @@ class Departing:
         if conversation.model in self._routing.names:
             observation.virtual = True
             sent = yield from self._route(observation, exchange, body, conversation)
-        elif not exchange.looked_at:
-            observation.later = conversation
-            return Departure(body=body, untouched=True)
+        else:
+            sent = self._without_seals(exchange, conversation)
+            if sent is conversation and not exchange.looked_at:
+                observation.later = conversation
+                return Departure(body=body, untouched=True)
+            if sent is not conversation and observation.caller.kind in CONVERSATION:
+                reader.place(observation, conversation)
         return self._look_over(observation, exchange, body, conversation, sent)
+
+    def _without_seals(self, exchange: Exchange, conversation: Conversation) -> Conversation:
+        """A request that is not routed without the reasoning that a target of another protocol gave its client: its own provider
+        would refuse it."""
+        body = without_wrapped(conversation)
+        if body is conversation.body:
+            return conversation
+        exchange.losses.append(_FOREIGN_REASONING)
+        exchange.warnings.append(_FOREIGN_REASONING.code)
+        return self._reader.parse_plain(exchange, body, conversation.model)
 
     def _look_over(
         self, observation: Observation, exchange: Exchange, body: bytes, conversation: Conversation, sent: Conversation
@@ -275,7 +300,7 @@ class Departing:
         elif observation.virtual:
             observation.later = cleared
         else:
-            reader.read_conversation(observation, exchange, cleared)
+            reader.read_conversation(observation, exchange, cleared, placed=observation.kinship is not None)
         departure = _departure(observation, body, cleared if cleared is not conversation else None, managed)
         departure = _translated(departure, observation, cleared, managed)
         if self._guard is not None and destination is not None and report is not None:
@@ -405,7 +430,7 @@ class Departing:
         destination: Destination | None,
     ) -> Managed | None:
         reader = self._reader
-        if not observation.virtual:
+        if observation.kinship is None:
             reader.place(observation, conversation)
         active = reader.choose_meters(observation, exchange, cleared)
         assert observation.meter is not None, "it has been chosen"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from ullage.core.translation import holds_seal
 from ullage.upstream import provider_of
 
 from .classifying import Question, put_question
@@ -101,6 +102,7 @@ class Engine:
             # With privacy on, nothing leaves that was not looked at.
             cleared=self._settings.privacy.enabled and bool(body),
             routable=self.virtual_models.may_name(endpoint, headers, body),
+            sealed=endpoint.recorded and holds_seal(body),
         )
         if endpoint.recorded and not exchange.managed:
             self._observer.read_request(exchange)

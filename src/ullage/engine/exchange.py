@@ -71,6 +71,7 @@ class Exchange:
         "request_bytes",
         "root",
         "routable",
+        "sealed",
         "started",
         "status",
         "warnings",
@@ -91,6 +92,7 @@ class Exchange:
         planned: bool = False,
         cleared: bool = False,
         routable: bool = False,
+        sealed: bool = False,
     ) -> None:
         self.id = id
         self.endpoint = endpoint
@@ -114,7 +116,9 @@ class Exchange:
         self.planned = planned
         self.looked_at = planned or cleared
         self.routable = routable
-        self.managed = planned or cleared or routable
+        # Whether it may hold reasoning that a target of another protocol gave its client.
+        self.sealed = sealed
+        self.managed = planned or cleared or routable or sealed
         self.outcome = "error"
         # Why no answer came, as far as that is the target's fault; and whether that is noted already.
         self.failure: Failure | None = None

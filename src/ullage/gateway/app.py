@@ -18,6 +18,7 @@ from .fallbacks import is_theirs, may_be_replaced, own_answer
 from .headers import (
     TRACE_HEADER,
     answer_headers,
+    losses_header,
     request_headers,
     told_headers,
     waiting_header,
@@ -136,7 +137,7 @@ class Gateway:
             await self._delivery.deliver(Routed(outgoing, endpoint, exchange, query, departure, since_s), send)
             return
         told = told_headers(departure, trace=exchange.headers.get(TRACE_HEADER) == "1")
-        told += warning_headers(exchange.headers)
+        told += [*warning_headers(exchange.headers), *losses_header(exchange.losses)]
         if isinstance(departure.refusal, RoutingError) and endpoint.purpose == "count_tokens":
             exchange.ended("answered")
             await self._own_answer(outgoing, endpoint, exchange, send, told)

@@ -6,7 +6,7 @@ What cannot be carried is left out and told, or refused where it would mean some
 from .answer import AnswerTranslator
 from .losses import Loss, TranslationRefused
 from .request import TranslatedRequest, translate_request
-from .sealing import without_wrapped
+from .sealing import holds_seal, without_wrapped
 from .target import Target
 from .terms import Terms
 
@@ -17,6 +17,7 @@ __all__ = [
     "Terms",
     "TranslatedRequest",
     "TranslationRefused",
+    "holds_seal",
     "translate_request",
     "without_wrapped",
 ]

@@ -60,12 +60,12 @@ def without_wrapped(conversation: Conversation) -> bytes:
 
     For requests that go untranslated. The same bytes where there is none.
     """
-    if not _holds_seal(conversation.body):
+    if not holds_seal(conversation.body):
         return conversation.body
     gone: set[int] = set()
     replaced: dict[int, bytes] = {}
     for index, piece in enumerate(conversation.messages):
-        raw = without_thinking(piece, conversation.dialect) if _holds_seal(piece.raw) else piece.raw
+        raw = without_thinking(piece, conversation.dialect) if holds_seal(piece.raw) else piece.raw
         if raw is None:
             gone.add(index)
         elif raw != piece.raw:
@@ -84,7 +84,8 @@ def _is_loop_of(conversation: Conversation, changed: Collection[int]) -> bool:
     return roles == ["tool"] and last is not None and last >= len(conversation.messages) - 2
 
 
-def _holds_seal(raw: bytes) -> bool:
+def holds_seal(raw: bytes) -> bool:
+    """Whether a request, or a part of one, may hold what was wrapped here: surely not where it is false."""
     return _LEAD.encode() in raw or _LEAD_BASE64.encode() in raw
 
 
