@@ -25,7 +25,8 @@ _UNKNOWN = Caller(client="unknown")
 class Observation(Struct):
     """Filled in by the reader as the exchange passes. `session` is empty for a helper request that names none; `project` is the
     folder that the client says it works in. `virtual`: it names no model of a provider, so it must not be sent as it is;
-    `later` is what is sent of it, to be accounted for once it is on its way; `attempts` are those that came to nothing."""
+    `later` is what is sent of it, to be accounted for once it is on its way; `attempts` are those that came to nothing, `notes`
+    are told with the route."""
 
     caller: Caller = _UNKNOWN
     session: str = ""
@@ -52,6 +53,7 @@ class Observation(Struct):
     route: dict[str, Any] | None = None
     session_route: dict[str, Any] | None = None
     attempts: tuple[dict[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
     unparsed: bool = False
     reader: AnswerReader | None = None
     decoder: Decoder | None = None

@@ -211,14 +211,16 @@ class Observer:
         self._departing.note_sent(observation, exchange)
 
     def _depart_again(self, exchange: Exchange, given_up: GivenUp, future: Future[Departure]) -> None:
-        observation = self._open[exchange.id]
-        self._note_failed(observation, given_up)
-        if not future.set_running_or_notify_cancel():
-            return  # the client has left
+        is_waited_for = future.set_running_or_notify_cancel()
         try:
+            observation = self._open[exchange.id]
+            self._note_failed(observation, given_up)
+            if not is_waited_for:
+                return  # the client has left
             again, departure = self._departing.depart_again(observation, exchange, given_up)
         except BaseException as error:
-            future.set_exception(error)
+            if is_waited_for:
+                future.set_exception(error)
             raise
         self._open[exchange.id] = again
         future.set_result(departure)
@@ -283,4 +285,4 @@ class Observer:
         if not exchange.given_up:
             usd = answered.usd if answered is not None else None
             attempts.append(report_last(decision, exchange, outcome, usd))
-        observation.route = {**route, "attempts": attempts}
+        observation.route = {**route, "notes": [*route["notes"], *observation.notes], "attempts": attempts}

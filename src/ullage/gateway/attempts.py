@@ -70,6 +70,7 @@ class Delivery:
     def __init__(self, engine: Engine, upstream: UpstreamClient, limits: FailoverSettings) -> None:
         self._engine = engine
         self._upstream = upstream
+        self._holds = limits.max_attempts > 1 or limits.first_output_timeout_ms is not None
         self._limits = Limits(
             max_attempts=limits.max_attempts,
             first_output_timeout_ms=limits.first_output_timeout_ms,
@@ -86,7 +87,7 @@ class Delivery:
             while isinstance(action, Seek | SendTo):
                 if isinstance(action, SendTo):
                     assert departure is not None, "it was offered"
-                    heard = Heard(departure, action.attempt)
+                    heard = Heard(departure, action.attempt, holds=self._holds)
                     action = await self._listen(machine, routed, heard)
                 else:
                     if heard is not None:
@@ -118,7 +119,8 @@ class Delivery:
             action: Action = Hold()
             while isinstance(action, Hold | Wait):
                 event = await heard.hear()
-                routed.exchange.answer_arrives()
+                if not heard.whole:
+                    routed.exchange.answer_arrives()
                 action = machine.step(event, _now_ms())
         except UpstreamError as error:
             return machine.step(heard.broke(error), _now_ms())
@@ -127,7 +129,7 @@ class Delivery:
     async def _seek(self, machine: Attempts, routed: Routed, heard: Heard) -> Departure | None:
         """What another target is to get in place of the one that has failed; `None` where there is nobody else."""
         assert machine.failure is not None, "why else should another one be asked"
-        heard.abort()
+        heard.close()
         status = heard.status or None
         given_up = routed.exchange.give_up(heard.departure.target, machine.failure, status, heard.headers)
         try:
@@ -148,7 +150,7 @@ class Delivery:
         exchange = routed.exchange
         late = action.cause == "timeout"
         if heard is not None:
-            heard.abort()
+            heard.close()
             exchange.fail(_SILENT if late or action.failure is None else action.failure)
         else:
             exchange.failed(_TOO_LONG.code)

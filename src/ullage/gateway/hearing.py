@@ -22,11 +22,13 @@ MOST_HELD_BYTES = 16 * 1024 * 1024
 
 class Heard:
     """One attempt: `begin` with the head of its answer, then `hear` piece by piece. What was held back is read again after that,
-    and then what is still to come. `error` is why no answer began, or why it broke."""
+    and then what is still to come. `error` is why no answer began, or why it broke. Unless it `holds`, every piece counts as
+    output: there is nobody else to be asked."""
 
-    def __init__(self, departure: Departure, number: int) -> None:
+    def __init__(self, departure: Departure, number: int, *, holds: bool) -> None:
         self.departure = departure
         self.number = number
+        self._holds = holds
         self.error: UpstreamError | None = None
         self.whole = False
         """Whether all of it is there."""
@@ -67,9 +69,9 @@ class Heard:
         self._held.append(chunk)
         self._held_bytes += len(chunk)
         sign = self._look(chunk, self._watch)
-        if sign == "failure":
+        if sign == "failure" and self._holds:
             return Ended(self._watch.close())
-        return Chunk(sign == "output" or self._held_bytes > MOST_HELD_BYTES)
+        return Chunk(sign == "output" or not self._holds or self._held_bytes > MOST_HELD_BYTES)
 
     def broke(self, error: UpstreamError) -> Ended:
         """No answer has begun, or it has broken."""
@@ -85,13 +87,20 @@ class Heard:
             return held
         return b"" if self.whole or self._response is None else await self._response.read()
 
+    def close(self) -> None:
+        """Nothing more is wanted of the answer; what is held can still be read."""
+        if self.whole:
+            self.release()
+        else:
+            self.abort()
+
     def release(self) -> None:
         """As `UpstreamResponse.release`."""
         if self._response is not None:
             self._response.release()
 
     def abort(self) -> None:
-        """As `UpstreamResponse.abort`; what is held can still be read."""
+        """As `UpstreamResponse.abort`."""
         if self._response is not None:
             self._response.abort()
 
