@@ -8,6 +8,7 @@ import pytest
 from msgspec import convert
 
 from ullage.core.profiles import Layer, ModelFacts, Prices
+from ullage.core.routing.filtering import Limits, find_eligible
 from ullage.engine.targets import ConfiguredTargets
 from ullage.settings import Settings
 
@@ -212,13 +213,63 @@ def test_a_scope_names_who_may_be_chosen_whatever_is_known_of_them() -> None:
     ]
 
 
-def test_models_of_an_alias_are_candidates_beside_the_usual_ones() -> None:
-    there = targets(routing={"aliases": {"x": {"models": ["anthropic/nobody-*"]}}})
-    assert names(there.candidates("anthropic", client_key=True)) == [
-        "anthropic/claude-opus-5",
-        "anthropic/claude-sonnet-4-5",
-        "anthropic/nobody-knows-how-able",
+def chosen_among(there: ConfiguredTargets, *scope: str) -> list[str]:
+    found = there.candidates("anthropic", client_key=True)
+    return [one.target for one in find_eligible(found, Limits(scope=scope)).candidates]
+
+
+def test_models_of_an_alias_are_candidates_under_that_alias_and_change_nothing_without_it() -> None:
+    there = targets(
+        routing={"aliases": {"x": {"models": ["anthropic/nobody-*", "anthropic/claude-sonnet-4-5-20250929"]}}}
+    )
+    assert chosen_among(there) == chosen_among(targets()) == ["anthropic/claude-opus-5", "anthropic/claude-sonnet-4-5"]
+    assert chosen_among(there, "anthropic/nobody-*") == ["anthropic/nobody-knows-how-able"]
+    assert "anthropic/claude-sonnet-4-5-20250929" in chosen_among(there, "anthropic/claude-sonnet-4-5-20250929")
+    told = find_eligible(there.candidates("anthropic", client_key=True), Limits()).excluded
+    assert {one.target: one.code for one in told} == {
+        "anthropic/nobody-knows-how-able": "out-of-scope",
+        "anthropic/claude-sonnet-4-5-20250929": "out-of-scope",
+    }
+
+
+def test_models_of_an_alias_are_no_candidates_where_a_scope_says_among_whom() -> None:
+    there = targets(
+        routing={"models": ["anthropic/claude-opus-5"], "aliases": {"x": {"models": ["anthropic/nobody-*"]}}}
+    )
+    assert chosen_among(there, "anthropic/claude-opus-5") == ["anthropic/claude-opus-5"]
+
+
+def test_who_is_asked_as_classifier_is_a_candidate_for_that_alone() -> None:
+    there = targets(routing={"classifier": {"enabled": True, "target": "anthropic/claude-haiku"}})
+    assert chosen_among(there) == ["anthropic/claude-opus-5", "anthropic/claude-sonnet-4-5"]
+    assert "anthropic/claude-haiku" in names(there.candidates("anthropic", client_key=True))
+
+
+OTHER_WORK = [
+    "text-embedding-3-large",
+    "gpt-realtime-mini",
+    "gpt-image-1-mini",
+    "gpt-audio-mini",
+    "gpt-4o-mini-tts",
+    "ada",
+]
+
+
+def test_a_pattern_names_no_model_that_holds_no_conversations() -> None:
+    offers = Published({"openai": dict.fromkeys(["gpt-5", "gpt-5-mini", *OTHER_WORK], KNOWN)})
+    there = targets(
+        {"OPENAI_API_KEY": "k"}, offers, routing={"models": ["openai/*", "*-mini", "openai/gpt-audio-mini"]}
+    )
+    assert names(there.candidates("openai-chat", client_key=False)) == [
+        "openai/gpt-5",
+        "openai/gpt-5-mini",
+        "openai/gpt-audio-mini",
     ]
+
+
+def test_a_model_that_the_settings_list_for_its_provider_may_have_any_name() -> None:
+    there = targets(providers={"ollama": {"models": ["live-coder", "image-writer"]}}, routing={"models": ["ollama/*"]})
+    assert names(there.candidates("openai-chat", client_key=False)) == ["ollama/live-coder", "ollama/image-writer"]
 
 
 def test_what_a_user_knows_better_counts() -> None:

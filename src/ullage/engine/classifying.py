@@ -210,7 +210,7 @@ class Classifying:
         limits = Limits(
             needs=Needs(context_tokens=_PROMPT_TOKENS, output_tokens=OUTPUT_TOKENS),
             constraints=config.constraints,
-            scope=() if named else config.scope,
+            scope=(named,) if named else config.scope,
             pin=Pin(target=named, kind="manual") if named else None,
         )
         found: dict[str, tuple[Candidate, Dialect]] = {}

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ullage.catalogs.lookup import undated
 from ullage.core.errors import CallError
 from ullage.core.routing.capability import capability_of
-from ullage.core.routing.identity import find_match, matches, split_target
+from ullage.core.routing.identity import converses, find_match, find_naming, matches, split_target
 from ullage.core.routing.knowing import prepare_known
 from ullage.core.routing.models import ModelRecord
 from ullage.core.routing.suggesting import suggest
@@ -114,7 +114,12 @@ class ConfiguredTargets:
         self._config = config or make_route_config(settings)
         self._translates = settings.routing.translate
         self._scope = settings.routing.models
-        self._named = (*self._scope, *(one for alias in settings.routing.aliases.values() for one in alias.models))
+        aliased = (one for alias in settings.routing.aliases.values() for one in alias.models)
+        self._patterns = tuple(dict.fromkeys((*self._scope, *aliased)))
+        classifier = settings.routing.classifier
+        self._named = (
+            (*self._patterns, classifier.target) if classifier.enabled and classifier.target else self._patterns
+        )
         self._upstreams = resolve_upstreams(settings)
         self._providers = {one.name: _checked(one) for one in _reachable(settings, environ, self._upstreams)}
         self._known: dict[tuple[Dialect, bool], tuple[object, tuple[Candidate, ...]]] = {}
@@ -153,7 +158,7 @@ class ConfiguredTargets:
     def unmatched(self) -> tuple[str, ...]:
         """Patterns of scopes that no model of these providers is of."""
         known = [f"{one.name}/{model}" for one in self._providers.values() for model in self._ids(one)]
-        return tuple(one for one in dict.fromkeys(self._named) if not any(matches(one, target) for target in known))
+        return tuple(one for one in self._patterns if not any(matches(one, target) for target in known))
 
     @property
     def providers(self) -> tuple[Provider, ...]:
@@ -176,38 +181,48 @@ class ConfiguredTargets:
             if spoken is None:
                 continue
             has_key = not provider.problem or (client_key and self.takes_client_key(provider, dialect))
+            offered = self._offered(provider)
             for model in self._ids(provider):
                 # A provider of another protocol that nobody named and nobody has a key of is not worth a word.
-                if spoken != dialect and not has_key and not self._is_named(provider, model):
+                if spoken != dialect and not has_key and not self._is_meant(provider, model):
                     continue
-                candidate = self._candidate(provider, model, spoken, authenticated=has_key)
+                candidate = self._candidate(provider, model, spoken, authenticated=has_key, offered=model in offered)
                 if candidate is not None:
                     yield candidate
 
     def _ids(self, provider: Provider) -> Iterator[str]:
-        """Ids that it is said to offer, and those that a scope names in full."""
+        """Ids that it is said to offer, and those that the settings name in full."""
         exact = [parts for one in self._named if "*" not in one and (parts := split_target(one)) is not None]
-        offered = provider.models or _newest(self._offers.models(source_name(provider.name, provider.root)))
-        yield from dict.fromkeys((*offered, *(model for name, model in exact if name == provider.name)))
+        yield from dict.fromkeys((*self._offered(provider), *(model for name, model in exact if name == provider.name)))
 
-    def _candidate(self, provider: Provider, model: str, dialect: Dialect, *, authenticated: bool) -> Candidate | None:
-        """The candidate; `None` for one that nobody named and of which too little is known."""
+    def _offered(self, provider: Provider) -> Mapping[str, None]:
+        return dict.fromkeys(provider.models or _newest(self._offers.models(source_name(provider.name, provider.root))))
+
+    def _candidate(
+        self, provider: Provider, model: str, dialect: Dialect, *, authenticated: bool, offered: bool
+    ) -> Candidate | None:
+        """The candidate; `None` for one that nobody named and of which too little is known.
+
+        Who is named by an alias or for the classifier alone is a candidate there, and not a usual one (`Candidate.usual`).
+        """
         record = ModelRecord(provider=provider.name, id=model, api=dialect, authenticated=authenticated)
-        named = self._is_named(provider, model)
+        listed = model in provider.models
+        chats = listed or converses(model)
+        named = find_naming(self._named, record.target, chats=chats) is not None
         capability = self._capability(record, provider)
-        if not named and (self._scope or capability.overall == "unknown"):
+        usual = offered and not self._scope and (listed or (chats and capability.overall != "unknown"))
+        if not (named or usual):
             return None
         layers = self._offers.layers(source_name(provider.name, provider.root), model)
         profile = resolve_by(self._settings, provider.name, model, dialect=dialect, layers=layers)
         found = replace(prepare_known(record, profile, self._config), capability=capability)
-        if not named and (found.model.context_window is None or not found.price.known):
-            return None
-        return found
+        if usual and not listed:
+            usual = found.model.context_window is not None and found.price.known
+        return replace(found, usual=usual, converses=chats) if named or usual else None
 
-    def _is_named(self, provider: Provider, model: str) -> bool:
-        if find_match(self._named, f"{provider.name}/{model}") is not None:
-            return True
-        return not self._scope and model in provider.models
+    def _is_meant(self, provider: Provider, model: str) -> bool:
+        """Whether the settings name a model, in a scope or among those that its provider offers."""
+        return find_match(self._named, f"{provider.name}/{model}") is not None or model in provider.models
 
     def _capability(self, record: ModelRecord, provider: Provider) -> Capability:
         """By the name that a user gave the provider; where nothing is known under it, by the name that its host has."""

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from ullage.core.routing.identity import Identity, find_identity, match_key, matches, same_but_version, split_target
+from ullage.core.routing.identity import (
+    Identity,
+    converses,
+    find_identity,
+    find_naming,
+    match_key,
+    matches,
+    same_but_version,
+    split_target,
+)
 
 ALIASES = {"gateway/deepseek/deepseek-v4": "deepseek:deepseek-v4", "deepseek/deepseek-v4": "deepseek:deepseek-v4"}
 
@@ -124,3 +133,45 @@ def test_another_providers_row_is_marked() -> None:
 )
 def test_a_version_is_a_date_or_two_groups_of_digits(one: str, other: str, expected: bool) -> None:
     assert same_but_version(one, other) is expected
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "text-embedding-ada-002",
+        "mistral-embed",
+        "gpt-image-1-mini",
+        "openai/gpt-audio-mini",
+        "gpt-4o-mini-realtime-preview",
+        "gpt-4o-transcribe",
+        "gemini-2.5-flash-preview-tts",
+        "whisper-large-v3",
+        "llama-guard-4-12b",
+        "mistral-ocr-2512",
+        "ada",
+        "text-davinci-003",
+        "davinci-002",
+        "gpt-3.5-turbo-instruct",
+        "dall-e-3",
+    ],
+)
+def test_an_id_tells_that_a_model_does_other_work(model: str) -> None:
+    assert not converses(model)
+    assert find_naming(["*", f"p/{model}"], f"p/{model}", chats=False) == f"p/{model}"
+    assert find_naming(["p/*"], f"p/{model}", chats=False) is None
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "gpt-5.4-mini",
+        "claude-opus-5",
+        "meta-llama/llama-4-scout-17b-16e-instruct",
+        "gpt-oss-20b",
+        "qwen3:8b",
+        "o3",
+        "canada-7b",
+    ],
+)
+def test_an_id_that_tells_nothing_is_of_a_model_for_conversations(model: str) -> None:
+    assert converses(model)

@@ -16,7 +16,7 @@ from msgspec import Struct
 from .capability import NO_OVERRIDES as NO_BENCHMARKS
 from .capability import Capability, capability_of, tier_rank
 from .exclusions import Excluded, Stop
-from .identity import VIRTUAL_TARGETS, find_match
+from .identity import VIRTUAL_TARGETS, find_match, find_naming
 from .models import ModelRecord
 from .pools import Pool
 from .pricing import NO_OVERRIDES as NO_PRICES
@@ -37,11 +37,17 @@ _NOBODY_SAYS: Mapping[str, tuple[Layer, ...]] = MappingProxyType({})
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """A model with what is known of its ability and its price."""
+    """A model with what is known of its ability and its price.
+
+    `usual`: it may be chosen where no scope says among whom; any other one only by a scope that names it. `converses`: it is a
+    model for conversations; any other one only by a scope that has its whole name.
+    """
 
     model: ModelRecord
     capability: Capability
     price: Price
+    usual: bool = True
+    converses: bool = True
 
     @property
     def target(self) -> str:
@@ -215,11 +221,19 @@ def _in_scope(candidate: Candidate, limits: Limits) -> Obstacle | None:
     target = candidate.target
     if target in VIRTUAL_TARGETS:
         return Obstacle("constraints", "virtual-entry", "it is the router's own entry")
-    if limits.scope and find_match(limits.scope, target) is None:
-        return Obstacle("constraints", "out-of-scope", "it is not in the scope")
+    if limits.scope and find_naming(limits.scope, target, chats=candidate.converses) is None:
+        return Obstacle("constraints", "out-of-scope", _tell_scope(candidate, limits))
+    if not limits.scope and not candidate.usual:
+        return Obstacle("constraints", "out-of-scope", "it is chosen only under a name of your own that names it")
     if not candidate.model.authenticated:
         return Obstacle("constraints", "no-credential", f"there is no credential for {candidate.model.provider}")
     return None
+
+
+def _tell_scope(candidate: Candidate, limits: Limits) -> str:
+    if find_match(limits.scope, candidate.target) is None:
+        return "it is not in the scope"
+    return "by its id it is no model for conversations; the scope must have its whole name"
 
 
 def _allowed(candidate: Candidate, limits: Limits) -> Obstacle | None:

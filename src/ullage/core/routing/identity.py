@@ -37,6 +37,45 @@ PROVIDER_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 those of the provider itself."""
 
 _VERSION = re.compile(r"[-.](?:v?\d{8}|v?\d+(?:[-.]v?\d+)+)", re.ASCII)
+_WORDS = re.compile(r"[a-z]+")
+_OTHER_WORK = frozenset(
+    {
+        "asr",
+        "audio",
+        "banana",
+        "bge",
+        "classifier",
+        "embed",
+        "embedding",
+        "embeddings",
+        "guard",
+        "image",
+        "images",
+        "imagen",
+        "live",
+        "lyria",
+        "moderation",
+        "ocr",
+        "orpheus",
+        "realtime",
+        "recraft",
+        "rerank",
+        "reranker",
+        "robotics",
+        "safeguard",
+        "sora",
+        "speech",
+        "streaming",
+        "stt",
+        "transcribe",
+        "transcription",
+        "tts",
+        "veo",
+        "video",
+        "whisper",
+    }
+)
+_COMPLETES = re.compile(r"(text-)?(ada|babbage|curie|davinci)(-.*)?|dall-e.*|gpt-3\.5-turbo-instruct.*")
 _AGREES = 2_000  # of a match by version: more than any length of a name
 
 
@@ -125,3 +164,17 @@ def matches(pattern: str, name: str) -> bool:
 def find_match(patterns: Iterable[str], name: str) -> str | None:
     """The first of the patterns that the name is of."""
     return next((pattern for pattern in patterns if matches(pattern, name)), None)
+
+
+def find_naming(patterns: Iterable[str], target: str, *, chats: bool) -> str | None:
+    """The first of a scope's patterns that names a target. One with `*` names nobody who `converses` not: whoever means such a
+    model says its whole name."""
+    return next((one for one in patterns if matches(one, target) and (chats or "*" not in one)), None)
+
+
+def converses(model: str) -> bool:
+    """Whether an id is that of a model that may take part in a conversation: not of one for embeddings, speech, pictures, films,
+    live sound, text recognition, ranking or screening, nor of one that only completes texts. By the words of the id, since what
+    providers list of themselves says nothing else of it."""
+    name = model.lower()
+    return _OTHER_WORK.isdisjoint(_WORDS.findall(name)) and _COMPLETES.fullmatch(name.rpartition("/")[2]) is None
