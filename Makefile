@@ -74,6 +74,9 @@ try-managed-%: $(VENV)/.dev ## the same in managed mode and a window that is too
 try-routed-%: $(VENV)/.dev ## the same for ullage/auto, with three models to choose from: try-routed-claude-code, ...
 	@$(BIN)/python scripts/try_client.py $* --routed
 
+try-translated-%: $(VENV)/.dev ## the same, from providers that speak one protocol each: try-translated-claude-code, ...
+	@$(BIN)/python scripts/try_client.py $* --translated all
+
 wheel-test: $(VENV)/.dev ## build the wheel, install it into an empty environment, start it
 	@sh scripts/wheel-test
 

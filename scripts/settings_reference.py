@@ -20,14 +20,16 @@ A setting is looked for in five places; a later one wins:
 3. the project's file, `.ullage.toml` in the working folder or the nearest folder above it. It may make ullage more careful and
    say how to count, and nothing else: of all settings it may set `mode`, `accounting.number_style`, `accounting.defaults` and
    the tables of `accounting` below; and it may lower, never raise, the three ratios and three budgets of `planning` and the
-   budgets in `models.overrides`, and make `privacy` stricter, never looser;
+   budgets in `models.overrides`, lower the limits of `budget` and have more done where they are exceeded, and make `privacy`
+   stricter, never looser;
 4. the environment variable;
 5. a flag of the command.
 
 `ullage config show --sources` prints every value with the place it comes from. A key that is wrong or unknown is left out alone,
 with its file and line and what was probably meant; `ullage config check` lists them. The daemon does not start with a wrong
-`server.host`, `data_dir`, `store.url`, upstream or setting of `privacy`, nor with a user's file that it cannot read: the default
-in its place would send traffic or records elsewhere than asked. `ullage config schema` prints a JSON Schema for editors.
+`server.host`, `data_dir`, `store.url`, upstream or setting of `privacy` or `budget`, nor with a user's file that it cannot read: the
+default in its place would send traffic or records elsewhere than asked, or spend more. `ullage config schema` prints a JSON Schema
+for editors.
 
 Some values must stand in an order. A place that breaks one is not heard on any of its keys, and what held before stays:
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Try one real client: one prompt, with a tool call, through the gateway to the fake provider.
 
-    scripts/try_client.py claude-code|codex|pi|opencode|gemini-cli|aider|llm [--managed | --routed]
+    scripts/try_client.py claude-code|codex|pi|opencode|gemini-cli|aider|llm [--managed | --routed | --translated DIALECT]
 
 Needs `scripts/clients/install` once. The client runs unmodified in a home folder of its own and
 is pointed at the gateway by `ullage setup CLIENT --write`; no key, no network. Prints what
@@ -10,7 +10,8 @@ is pointed at the gateway by `ullage setup CLIENT --write`; no key, no network. 
 
 With --managed: three prompts through a gateway in managed mode, in a window so small that something
 has to be left out, to a provider as strict as real ones. With --routed: two prompts for
-`ullage/auto`, with three models to choose from.
+`ullage/auto`, with three models to choose from. With --translated: the same from a provider that
+speaks this protocol and no other, and is as strict as real ones; `all` for one after the other.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 
 from clients.known import CLIENTS
 from clients.managed import run_managed
-from clients.routed import run_routed
+from clients.routed import SPOKEN, run_routed
 from clients.trial import Trial, TrialError, run_trial
 
 
@@ -37,13 +38,23 @@ def main() -> int:
     )
     parser.add_argument("--managed", action="store_true", help="managed mode, in a window that is too small")
     parser.add_argument("--routed", action="store_true", help="ask for ullage/auto, with three models to choose from")
+    parser.add_argument(
+        "--translated", choices=[*SPOKEN, "all"], help="the same, from a provider that speaks this protocol alone"
+    )
     options = parser.parse_args()
+    dialects = [None] if options.translated is None else SPOKEN if options.translated == "all" else [options.translated]
+    return max([try_once(options, dialect) for dialect in dialects])
+
+
+def try_once(options: argparse.Namespace, dialect: str | None) -> int:
     trial = Trial(CLIENTS[options.client], Path(tempfile.mkdtemp(prefix="ullage-trial-")))
+    if dialect is not None:
+        print(f"== a provider that speaks {dialect}")
     try:
         if options.managed:
             run_managed(trial, record=options.record)
-        elif options.routed:
-            run_routed(trial, record=options.record)
+        elif options.routed or dialect is not None:
+            run_routed(trial, record=options.record, dialect=dialect)
         else:
             run_trial(trial, record=options.record, direct=options.direct)
     except TrialError as error:

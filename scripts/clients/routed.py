@@ -17,7 +17,7 @@ from .tee import Tee
 from .trial import INSTALLED, Trial, TrialError, ask, check_log, prepare, running_gateway
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from ullage.testing.recording import Received
@@ -26,6 +26,14 @@ NOWHERE = "http://127.0.0.1:9"
 
 OFFERED = {"claude-haiku-4-5": 1.0, "claude-sonnet-4-5": 3.0, "claude-opus-5": 15.0}
 """USD per million tokens of input."""
+
+SPOKEN = {
+    "openai-chat": {"deepseek-chat": 0.3, "gpt-4.1": 2.0, "gpt-5.2": 1.75},
+    "openai-responses": {"gpt-5-mini": 0.25, "gpt-5.2": 1.75, "gpt-5.2-pro": 21.0},
+    "anthropic": OFFERED,
+    "gemini": {"gemini-2.5-flash": 0.3, "gemini-2.5-pro": 1.25, "gemini-3-pro-preview": 2.0},
+}
+"""Models of a provider that speaks one protocol and no other."""
 
 NAMED = {
     "claude-code": ("ullage/auto",),
@@ -46,8 +54,9 @@ PI_PROTOCOLS = {
 """What Pi calls a protocol, what stands behind the gateway's address, and what makes it send its session."""
 
 
-def run_routed(trial: Trial, *, record: Path | None = None) -> None:
-    """Runs all ways in which a client may name the router. Raises `TrialError`."""
+def run_routed(trial: Trial, *, record: Path | None = None, dialect: str | None = None) -> None:
+    """Runs all ways in which a client may name the router. With a `dialect` the provider speaks nothing else, and refuses what
+    real ones do. Raises `TrialError`."""
     client = trial.client
     names = NAMED.get(client.name)
     if names is None:
@@ -58,9 +67,10 @@ def run_routed(trial: Trial, *, record: Path | None = None) -> None:
     trial.home.mkdir(parents=True)
     trial.project.mkdir()
     recorder = Recorder(sink=DirectorySink(record) if record else None)
-    with run_in_thread(FakeProvider(recorder=recorder)) as provider:
+    offered, dialects = (OFFERED, tuple(SPOKEN)) if dialect is None else (SPOKEN[dialect], (dialect,))
+    with run_in_thread(FakeProvider(recorder=recorder, strict=dialect is not None)) as provider:
         settings = trial.folder / "routed.toml"
-        settings.write_text(settings_text(provider.url))
+        settings.write_text(settings_text(provider.url, offered, dialects))
         with running_gateway(trial, NOWHERE, "--config", str(settings)) as gateway, Tee(gateway) as before:
             prepare(trial, before.url)
             if client.name == "pi":
@@ -72,22 +82,21 @@ def run_routed(trial: Trial, *, record: Path | None = None) -> None:
                 ask(trial, program, model, PROMPT, client.answer, model)
                 if client.again:
                     ask(trial, program, model, AGAIN, AGAIN, f"{model}, again", again=True)
-                check_arrived(trial, model, list(provider.requests)[seen:])
+                check_arrived(trial, model, list(provider.requests)[seen:], offered, dialects)
             check_log(trial)
             trial.screens["ullage why"] = trial.ullage("why")
 
 
-def settings_text(url: str) -> str:
-    """The three models, with windows and prices."""
+def settings_text(url: str, offered: Mapping[str, float], dialects: Sequence[str]) -> str:
+    """The models of one provider, with windows and prices."""
     known = "".join(
-        f'[models.overrides."anthropic/{model}"]\ncontext_window = 200000\nmax_output_tokens = 64000\nreasoning = true\n'
+        f'[models.overrides."target/{model}"]\ncontext_window = 200000\nmax_output_tokens = 64000\nreasoning = true\n'
         f"images = true\ninput_price = {usd}\noutput_price = {5 * usd}\n"
-        for model, usd in OFFERED.items()
+        for model, usd in offered.items()
     )
-    dialects = ["openai-chat", "openai-responses", "anthropic", "gemini"]
     return (
-        f'[providers.anthropic]\nurl = "{url}"\nkey = "env:TARGET_KEY"\n'
-        f"dialects = {json.dumps(dialects)}\nmodels = {json.dumps(list(OFFERED))}\n{known}"
+        f'[providers.target]\nurl = "{url}"\nkey = "env:TARGET_KEY"\n'
+        f"dialects = {json.dumps(dialects)}\nmodels = {json.dumps(list(offered))}\n{known}"
     )
 
 
@@ -120,18 +129,22 @@ def add_models(file: Path) -> None:
     file.write_text(json.dumps(settings))
 
 
-def check_arrived(trial: Trial, model: str, arrived: Iterable[Received]) -> None:
-    """What the provider got: models that it has, its own key and no other."""
+def check_arrived(
+    trial: Trial, model: str, arrived: Iterable[Received], offered: Mapping[str, float], dialects: Sequence[str]
+) -> None:
+    """What the provider got: models that it has, in words that it knows, its own key and no other."""
     asked = [one for one in arrived if one.method == "POST"]
     refused = [f"{one.path} {one.status}" for one in asked if one.status is not None and one.status >= 400]
     trial.check(f"{model}: the provider took every request ({len(asked)})", bool(asked) and not refused, str(refused))
-    strange = {one.model for one in asked} - set(OFFERED)
+    foreign = {str(one.dialect) for one in asked} - set(dialects)
+    trial.check(f"{model}: each in the provider's own protocol", not foreign, ", ".join(sorted(foreign)))
+    strange = {one.model for one in asked} - set(offered)
     chosen = sorted({one.model for one in asked if one.model})
     trial.check(f"{model}: a model was chosen for each", not strange, ", ".join(map(str, strange or chosen)))
     without = [one for one in asked if TARGET_KEY.encode() not in b" ".join(value for _, value in one.headers)]
     trial.check(f"{model}: each came with the target's key", not without, f"{len(without)} without")
-    foreign = [one for one in asked if any(value in (b"any", b"Bearer any") for _, value in one.headers)]
-    trial.check(f"{model}: the client's own key stayed here", not foreign, f"{len(foreign)} with it")
+    leaked = [one for one in asked if any(value in (b"any", b"Bearer any") for _, value in one.headers)]
+    trial.check(f"{model}: the client's own key stayed here", not leaked, f"{len(leaked)} with it")
     named = [
         one for one in asked if b"ullage/auto" in one.body and b'"model":"ullage/auto"' in one.body.replace(b" ", b"")
     ]
