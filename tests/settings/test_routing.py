@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert
 
 from ullage.cli.config.toml_text import toml_key, toml_value
+from ullage.core.routing.filtering import Limits, find_eligible, make_candidate
 from ullage.core.routing.identity import matches
+from ullage.core.routing.models import ModelRecord
+from ullage.core.routing.pools import Pool
 from ullage.core.routing.rules import KIND_NAMES, SCENARIOS
 from ullage.settings.layers import Entry, Layer
 from ullage.settings.load import resolve
@@ -280,8 +284,9 @@ def test_a_constraint_that_cannot_be_read_keeps_a_daemon_from_starting(files: Fi
             "model_include",
             ["anthropic/*"],
             ["*/claude-opus-5", "anthropic/claude-sonnet-4-5"],
-            ("anthropic/claude-sonnet-4-5",),
+            ("anthropic/claude-opus-5", "anthropic/*/claude-opus-5", "anthropic/claude-sonnet-4-5"),
         ),
+        ("model_include", ["openai/*-mini"], ["openai/gpt-5*"], ("openai/gpt-5*-mini",)),
         ("model_include", ["anthropic/claude-opus-5"], ["anthropic/*"], ("anthropic/claude-opus-5",)),
         ("provider_deny", ["a"], ["b", "a"], ("a", "b")),
         ("model_exclude", ["a/x"], ["b/*"], ("a/x", "b/*")),
@@ -303,18 +308,78 @@ def test_a_project_narrows_the_scope(files: Files) -> None:
     assert loaded.settings.routing.models == ("a/y",)
 
 
+ALIASED = """
+[routing.aliases.cheap]
+models = ["openai/*-mini", "ollama/*"]
+[routing.aliases.pooled]
+pool = "mine"
+[routing.pools.mine]
+targets = { "openai/gpt-5" = 2, "ollama/q" = 1 }
+fallback = "any"
+"""
+
+
+def test_an_alias_leads_nobody_past_the_models_of_a_project(files: Files) -> None:
+    """Section 31: a project can make the choice smaller, whatever it is asked by."""
+    loaded = files.load(ALIASED, "routing.models = ['ollama/*', 'openai/gpt-5*']")
+    assert loaded.problems == ()
+    found = make_route_config(loaded.settings, "cheap")
+    candidates = [
+        make_candidate(ModelRecord(provider=provider, id=model))
+        for provider, model in (("openai", "gpt-5-mini"), ("openai", "o3-mini"), ("ollama", "q"), ("groq", "q"))
+    ]
+    limits = Limits(scope=found.scope, constraints=found.constraints)
+    assert [one.target for one in find_eligible(candidates, limits).candidates] == ["ollama/q", "openai/gpt-5-mini"]
+    assert loaded.sources["routing.constraints.model_include"].kind == "project"
+
+
+def test_models_of_a_project_hold_beside_what_is_included(files: Files) -> None:
+    user = "[routing.constraints]\nmodel_include = ['*-mini']"
+    loaded = files.load(user, "routing.models = ['openai/*']\nrouting.constraints.model_include = ['openai/gpt*']")
+    assert loaded.settings.routing.constraints.model_include == ("openai/gpt*-mini",)
+    assert files.load(user, "routing.models = []").settings.routing.constraints.model_include == ("*-mini",)
+
+
+@pytest.mark.parametrize(
+    ("project", "members"),
+    [
+        ('targets = { "ollama/q" = 1 }', {"targets": {"ollama/q": 1.0}}),
+        (
+            "providers = { ollama = 1 }",
+            {"targets": {"openai/gpt-5": 2.0, "ollama/q": 1.0}, "providers": {"ollama": 1.0}},
+        ),
+        ('targets = { "a/b" = 1 }', {"targets": {"": 1.0}}),
+        (
+            'providers = { ollama = 1 }\nfallback = "any"',
+            {"targets": {"openai/gpt-5": 2.0, "ollama/q": 1.0}, "providers": {"ollama": 1.0}, "fallback": "any"},
+        ),
+    ],
+)
+def test_the_pool_of_an_alias_has_only_members_of_the_projects_pool(
+    files: Files, project: str, members: dict[str, Any]
+) -> None:
+    loaded = files.load(ALIASED, f"[routing]\npool = 'team'\n[routing.pools.team]\n{project}")
+    found = make_route_config(loaded.settings, "pooled")
+    assert (found.pool, found.pools["mine"]) == ("mine", convert(members, Pool))
+
+
+def test_a_users_own_pool_leaves_the_pools_of_aliases_alone(files: Files) -> None:
+    loaded = files.load("[routing]\npool = 'all'\n[routing.pools.all]\nproviders = { groq = 1 }" + ALIASED)
+    assert loaded.settings.routing.pools["mine"].targets == {"openai/gpt-5": 2.0, "ollama/q": 1.0}
+
+
 PATTERNS = st.lists(st.text(alphabet="ab*", min_size=1, max_size=4), max_size=3).map(tuple)
 
 
 @given(user=PATTERNS, project=PATTERNS, name=st.text(alphabet="ab", max_size=5))
-def test_a_project_never_lets_more_through(user: tuple[str, ...], project: tuple[str, ...], name: str) -> None:
+def test_a_project_lets_through_what_the_user_does_too(
+    user: tuple[str, ...], project: tuple[str, ...], name: str
+) -> None:
     def allows(patterns: tuple[str, ...]) -> bool:
         return not patterns or any(matches(pattern, name) for pattern in patterns)
 
     key = "routing.constraints.provider_allow"
-    if name and allows(tighten(key, project, user)):
-        assert allows(user)
-        assert allows(project)
+    assert not name or allows(tighten(key, project, user)) == (allows(user) and allows(project))
     denied = tighten("routing.constraints.provider_deny", project, user)
     assert set(user) | set(project) == set(denied)
 

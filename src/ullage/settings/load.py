@@ -15,6 +15,7 @@ from .catalog import UPSTREAMS, catalog
 from .judge import judge
 from .layers import Layer, read_environment, read_file, read_flags
 from .paths import PROJECT_FILE, Paths, find_paths, home_folder
+from .project_limits import keep_to_models, keep_to_pool
 from .provenance import Choice, Problem, Source
 from .records import Settings
 from .tables import missing_pools, missing_profiles, place, renumbered
@@ -105,10 +106,11 @@ def resolve(layers: Iterable[Layer], paths: Paths) -> Loaded:
     problems: list[Problem] = []
     for layer in layers:
         accepted, refused = judge(layer, home=paths.home, below=chosen)
-        chosen |= accepted
+        chosen |= accepted | keep_to_models(layer, accepted, chosen)
         problems += (*layer.problems, *refused)
     chosen = renumbered(chosen)
     problems += (*drop_loops(chosen), *missing_profiles(chosen), *missing_pools(chosen))
+    chosen |= keep_to_pool(chosen)
     for problem in problems:
         if problem.source.kind == "flag":
             raise SettingsError(problem.message, hint=problem.hint)

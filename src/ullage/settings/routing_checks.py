@@ -14,7 +14,8 @@ from ullage.core.errors import SettingsError
 from ullage.core.privacy.hosts import is_loopback
 from ullage.core.privacy.policy import PrivacySettings
 from ullage.core.routing.fields import FieldError, tell_meant
-from ullage.core.routing.identity import VIRTUAL_TARGETS, matches, split_target
+from ullage.core.routing.globs import meet
+from ullage.core.routing.identity import VIRTUAL_TARGETS, split_target
 from ullage.core.routing.rules import KIND_NAMES, When
 from ullage.core.routing.rules_reading import check_order, read_pattern
 from ullage.core.routing.suggesting import suggest
@@ -78,7 +79,8 @@ def tighten(key: str, value: tuple[str, ...], held: tuple[str, ...]) -> tuple[st
         return tuple(dict.fromkeys((*held, *value)))
     if not held or not value:
         return held or value
-    return _in_both(held, value) or NOBODY
+    met = dict.fromkeys(one for mine in held for theirs in value for one in meet(mine, theirs))
+    return tuple(met) or NOBODY
 
 
 def refuse_to_project(key: str, value: Any, held: Any) -> str | None:
@@ -99,18 +101,6 @@ def find_missing_pools(named: Mapping[str, str | None], pools: Iterable[str]) ->
             others = f"Pools are {', '.join(known)}." if known else f"Write [{POOLS}.{pool}]."
             hint = f"Did you mean {meant!r}?" if meant else others
             yield key, f"{key} names a pool {pool!r} that is not there.", hint
-
-
-def _in_both(one: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
-    """The patterns of either list that one of the other list covers.
-
-    A pattern that matches another one's text, stars and all, matches all that this one does. Two that only overlap have no
-    pattern in common here: that allows less, never more.
-    """
-    first, second = tuple(one), tuple(other)
-    kept = [pattern for pattern in first if any(matches(wider, pattern) for wider in second)]
-    kept += [pattern for pattern in second if any(matches(wider, pattern) for wider in first)]
-    return tuple(dict.fromkeys(kept))
 
 
 def find_name_problem(table: str, name: str) -> str | None:
