@@ -9,6 +9,8 @@ from msgspec.structs import replace
 from ullage.core.errors import SettingsError
 from ullage.core.privacy.hosts import is_loopback
 
+from .budget import AMOUNTS, ON_EXCEED, is_as_strong
+from .budget import SECTION as BUDGET
 from .catalog import UPSTREAMS, Setting, catalog, convert, example_of, sections, shown, variables
 from .orders import drop_disorder
 from .paths import absolute_folder
@@ -37,6 +39,7 @@ PROJECT_LOWERS = frozenset(
         "planning.recent_tail_tokens",
         "planning.max_retrieved_history_tokens",
         "planning.max_project_tokens",
+        *AMOUNTS,
     }
 )
 """What it may lower, and never raise."""
@@ -48,6 +51,7 @@ NO_STAND_IN = (
     "store.url",
     f"{UPSTREAMS}.",
     f"{PRIVACY}.",
+    f"{BUDGET}.",
     "routing.models",
     "routing.constraints.",
     *(f"{PROVIDERS}.{name}." for name in WELL_KNOWN),  # without its address it would be asked at its usual one
@@ -122,7 +126,7 @@ def usable(entry: Entry, home: Path, below: Mapping[str, Choice]) -> Any:
     value = converted(setting, entry)
     if entry.source.kind == "project" and entry.key in PROJECT_LOWERS:
         check_is_lower(setting, value, below)
-    if entry.source.kind == "project" and entry.key in PROJECT_RAISES:
+    if entry.source.kind == "project" and entry.key in PROJECT_RAISES | {ON_EXCEED}:
         check_is_as_strict(setting, value, below)
     if entry.source.kind == "project" and entry.key in PROJECT_SAYS:
         return of_project(setting, value, below)
@@ -133,7 +137,7 @@ def usable(entry: Entry, home: Path, below: Mapping[str, Choice]) -> Any:
 
 def may_be_the_projects(setting: Setting) -> bool:
     return (
-        setting.key in PROJECT_KEYS | PROJECT_LOWERS | PROJECT_RAISES | PROJECT_SAYS
+        setting.key in PROJECT_KEYS | PROJECT_LOWERS | PROJECT_RAISES | PROJECT_SAYS | {ON_EXCEED}
         or setting.section in PROJECT_SECTIONS
     )
 
@@ -141,7 +145,7 @@ def may_be_the_projects(setting: Setting) -> bool:
 def check_is_lower(setting: Setting, value: Any, below: Mapping[str, Choice]) -> None:
     """Raises `EntryError` for a value above the one that holds without the project."""
     most = held(setting, below)
-    if value > most:
+    if most is not None and value > most:
         raise EntryError(
             "not_allowed",
             f"A project file may only lower {setting.key}, here to {shown(most)} or less.",
@@ -152,7 +156,8 @@ def check_is_lower(setting: Setting, value: Any, below: Mapping[str, Choice]) ->
 def check_is_as_strict(setting: Setting, value: Any, below: Mapping[str, Choice]) -> None:
     """Raises `EntryError` for a value that keeps back less than the one that holds without the project."""
     least = held(setting, below)
-    if not is_as_strict(setting.key, value, least):
+    as_strict = is_as_strong(value, least) if setting.key == ON_EXCEED else is_as_strict(setting.key, value, least)
+    if not as_strict:
         raise EntryError(
             "not_allowed",
             f"A project file may only make {setting.key} stricter, which is {shown(least)}.",

@@ -10,6 +10,7 @@ from ullage.core.privacy.policy import PrivacySettings
 from ullage.core.profiles.heuristics import Defaults, Heuristics, Profile, Rule, ToolShape
 from ullage.core.profiles.overrides import ModelOverride, PlannerEstimator, Tokens
 
+from .budget import BudgetSettings
 from .routing import ProviderSettings, RoutingSettings
 
 Mode = Literal["observe", "managed"]
@@ -242,4 +243,5 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     memory: MemorySettings = field(default_factory=MemorySettings)
     privacy: PrivacySettings = field(default_factory=PrivacySettings)
     routing: RoutingSettings = field(default_factory=RoutingSettings)
+    budget: BudgetSettings = field(default_factory=BudgetSettings)
     store: StoreSettings = field(default_factory=StoreSettings)

@@ -190,7 +190,8 @@ class FailoverSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     max_attempts: Annotated[int, Meta(ge=1, le=20, description="Targets that are tried, the first one included.")] = 3
     first_output_timeout_ms: Annotated[
-        Milliseconds | None, Meta(description="Longest wait for the first words of an answer; then the next target is tried.")
+        Milliseconds | None,
+        Meta(description="Longest wait for the first words of an answer; then the next target is tried."),
     ] = None
     request_timeout_ms: Annotated[
         Milliseconds | None, Meta(description="Longest time that a routed request may take, with its whole answer.")
@@ -256,7 +257,9 @@ class RoutingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ] = 1.0
     translate: Annotated[
         bool,
-        Meta(description="Choose models that speak another protocol than the client too, and translate between the two."),
+        Meta(
+            description="Choose models that speak another protocol than the client too, and translate between the two."
+        ),
     ] = True
     escalation: Annotated[
         bool, Meta(description="Go to a stronger model after two mistakes of the same tool in a row.")

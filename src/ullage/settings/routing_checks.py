@@ -20,6 +20,7 @@ from ullage.core.routing.rules import KIND_NAMES, When
 from ullage.core.routing.rules_reading import check_order, read_pattern
 from ullage.core.routing.suggesting import suggest
 
+from .budget import BUDGET_PROVIDERS
 from .routing import ActionSettings, PoolSettings, ProviderSettings, RuleSettings, TargetSettings
 from .upstreams import provider_root
 from .well_known import WELL_KNOWN
@@ -48,7 +49,7 @@ VIRTUAL_NAMES = frozenset({"auto", *VIRTUAL_TARGETS})
 NOBODY = ("",)
 """A list of patterns that no provider and no target is of."""
 
-USERS_ALONE = frozenset({PROVIDERS, ALIASES, TARGETS, QUOTA_PROVIDERS})
+USERS_ALONE = frozenset({PROVIDERS, ALIASES, TARGETS, QUOTA_PROVIDERS, BUDGET_PROVIDERS})
 """Tables of which a project may say nothing."""
 
 WHOLE = frozenset({ROUTE_RULES, SCENARIOS, POOLS, ALIASES, PROVIDERS})
@@ -181,6 +182,7 @@ def _check_rule(_: str, rule: RuleSettings) -> None:
 _NAMES: Mapping[str, Callable[[str], str | None]] = {
     PROVIDERS: _provider_name,
     QUOTA_PROVIDERS: _provider_name,
+    BUDGET_PROVIDERS: _provider_name,
     ALIASES: _alias_name,
     TARGETS: _target_name,
     SCENARIOS: _scenario_name,

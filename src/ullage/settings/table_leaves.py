@@ -12,6 +12,7 @@ from ullage.core.profiles.heuristics import Profile, Rule, ToolShape
 from ullage.core.profiles.overrides import ModelOverride
 from ullage.core.routing.weights import find_policy
 
+from .budget import BUDGET_PROVIDERS, BudgetProviderSettings
 from .overrides import OVERRIDES
 from .privacy import ALLOWED, REMOTE_PROVIDERS
 from .provenance import Source
@@ -46,6 +47,7 @@ TABLES: dict[str, type[Struct]] = {
     ROUTE_RULES: RuleSettings,
     SCENARIOS: ActionSettings,
     QUOTA_PROVIDERS: QuotaProviderSettings,
+    BUDGET_PROVIDERS: BudgetProviderSettings,
 }
 """The record of one member of each table."""
 
