@@ -12,6 +12,8 @@ from msgspec import Struct
 from ullage.core.evidence.mutations import Mutation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .ledger import Ledger, LedgerReader
     from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, RouteOverride, TallyRecord
 
@@ -20,6 +22,10 @@ SAMPLES_KEPT = 200
 
 ATTEMPTS_READ = 2_000
 """Calls that are learned from, unless it is said otherwise: some months of a person's tasks."""
+
+
+NO_END_MS = (1 << 63) - 1
+"""A time that never comes."""
 
 
 class SessionRecord(Struct, frozen=True, kw_only=True):
@@ -264,6 +270,18 @@ class Reader(Protocol):
         self, session_id: str | None = None, *, since_ms: int = 0, limit: int = ATTEMPTS_READ
     ) -> list[AttemptRecord]:
         """What is to be learned from calls made since then, routed or not, the newest first. A session filters."""
+        ...
+
+    def walk_calls(
+        self, session_id: str | None = None, *, since_ms: int = 0, until_ms: int = NO_END_MS
+    ) -> Iterator[AttemptRecord]:
+        """The facts of all calls made from then until then, the oldest first, read little by little. A session filters."""
+        ...
+
+    def walk_events(
+        self, session_id: str | None = None, *, since_ms: int = 0, until_ms: int = NO_END_MS
+    ) -> Iterator[EventRecord]:
+        """The same of events."""
         ...
 
     def feedback(self) -> list[FeedbackRecord]:

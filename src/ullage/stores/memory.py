@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from itertools import islice
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from ullage.core.errors import StoreError
 
 from .base import (
     ATTEMPTS_READ,
+    NO_END_MS,
     SAMPLES_KEPT,
     ArtifactRecord,
     CallRecord,
@@ -23,6 +24,9 @@ from .encoding import Record, decode, encode
 from .ledger import MemoryLedger
 from .rollup import bound
 from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, RouteOverride, TallyRecord, effective, task_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MEMORY_RECORDS = 2000
 """How many records of each kind are held at least. A call with its report takes some 10 kB: 20 to 25 MB in common use."""
@@ -203,6 +207,18 @@ class MemoryStore:
         shelf.take(self._open(self._calls))
         return shelf.newest((session_id, None, None), limit, since_ms=since_ms)
 
+    def walk_calls(
+        self, session_id: str | None = None, *, since_ms: int = 0, until_ms: int = NO_END_MS
+    ) -> Iterator[AttemptRecord]:
+        shelf = _Shelf(AttemptRecord, len(self._calls))
+        shelf.take(self._open(self._calls))
+        return shelf.oldest((session_id, None, None), since_ms, until_ms)
+
+    def walk_events(
+        self, session_id: str | None = None, *, since_ms: int = 0, until_ms: int = NO_END_MS
+    ) -> Iterator[EventRecord]:
+        return self._open(self._events).oldest((session_id,), since_ms, until_ms)
+
     def feedback(self) -> list[FeedbackRecord]:
         return self._all(self._feedback, FeedbackRecord)
 
@@ -292,6 +308,17 @@ class _Shelf(Generic[Record]):
         ]
         found.sort(key=lambda entry: entry[0], reverse=True)
         return [decode(payload, self._kind) for _, payload in found[:limit]]
+
+    def oldest(self, wanted: tuple[str | None, ...], since_ms: int, until_ms: int) -> Iterator[Record]:
+        """Entries from one time to another whose marks equal `wanted`; of equal ages the one put first comes first."""
+        found = [
+            (age, payload)
+            for age, marks, payload in self._entries.values()
+            if since_ms <= age[0] <= until_ms
+            and all(want in (None, mark) for want, mark in zip(wanted, marks, strict=True))
+        ]
+        found.sort(key=lambda entry: entry[0])
+        return (decode(payload, self._kind) for _, payload in found)
 
     def find(self, key: str) -> Record | None:
         entry = self._entries.get(key)

@@ -13,14 +13,16 @@ import logging
 import sqlite3
 import threading
 from collections import OrderedDict
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ullage.core.errors import StoreError
 
 from . import files
-from .base import ATTEMPTS_READ, SAMPLES_KEPT
+from .base import ATTEMPTS_READ, NO_END_MS, SAMPLES_KEPT
 from .places import list_projects
 from .reader import BUSY, SqliteReader
+from .walking import in_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -153,6 +155,22 @@ class ProjectReader:
             _id_of,
         )
 
+    def walk_calls(
+        self, session_id: str | None = None, *, since_ms: int = 0, until_ms: int = NO_END_MS
+    ) -> Iterator[AttemptRecord]:
+        def walk(reader: Reader, since_ms: int) -> Iterator[AttemptRecord]:
+            return reader.walk_calls(session_id, since_ms=since_ms, until_ms=until_ms)
+
+        return _without_twins(self._oldest(walk, session_id, since_ms, lambda record: record.created_ms))
+
+    def walk_events(
+        self, session_id: str | None = None, *, since_ms: int = 0, until_ms: int = NO_END_MS
+    ) -> Iterator[EventRecord]:
+        def walk(reader: Reader, since_ms: int) -> Iterator[EventRecord]:
+            return reader.walk_events(session_id, since_ms=since_ms, until_ms=until_ms)
+
+        return self._oldest(walk, session_id, since_ms, lambda record: record.created_ms)
+
     def feedback(self) -> list[FeedbackRecord]:
         return self._main.feedback()
 
@@ -209,6 +227,25 @@ class ProjectReader:
                 unique.setdefault(identity(record), record)
             found = list(unique.values())[:limit]
         return found
+
+    def _oldest(
+        self,
+        walk: Callable[[Reader, int], Iterator[T]],
+        session_id: str | None,
+        since_ms: int,
+        time_ms: Callable[[T], int],
+    ) -> Iterator[T]:
+        """All records from a time on of all files, the oldest first. A file is open only while a page of it is read."""
+
+        def walk_file(file: ProjectFile) -> Iterator[T]:
+            def read_page(since_ms: int, skip: int, limit: int) -> list[T]:
+                found = self._ask(file, lambda reader: list(islice(walk(reader, since_ms), skip, skip + limit)))
+                return found or []
+
+            return in_pages(read_page, since_ms, time_ms)
+
+        files = [file for file in self._homes(session_id) if file.latest_ms >= since_ms]
+        return heapq.merge(walk(self._main, since_ms), *map(walk_file, files), key=time_ms)
 
     def _find_session(self, session_id: str, projects: Iterable[ProjectFile]) -> SessionRecord | None:
         found = self._main.find_session(session_id)
@@ -271,6 +308,17 @@ class ProjectReader:
 
 def _id_of(record: SessionRecord | CallRecord | AttemptRecord) -> str:
     return record.id
+
+
+def _without_twins(records: Iterable[AttemptRecord]) -> Iterator[AttemptRecord]:
+    """Each call once, though two files have it: then at one time."""
+    now_ms, told = -1, set[str]()
+    for record in records:
+        if record.created_ms != now_ms:
+            now_ms, told = record.created_ms, set()
+        if record.id not in told:
+            told.add(record.id)
+            yield record
 
 
 class _KnownSessions:

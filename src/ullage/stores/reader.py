@@ -16,6 +16,7 @@ from ullage.core.errors import StoreError
 from . import files
 from .base import (
     ATTEMPTS_READ,
+    NO_END_MS,
     SAMPLES_KEPT,
     ArtifactRecord,
     CallRecord,
@@ -40,6 +41,7 @@ from .route_records import (
     override_id,
 )
 from .sqlite_ledger import FileLedgerReader
+from .walking import in_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -116,6 +118,23 @@ SELECT_DECISIONS = {
 _ATTEMPTS = {
     False: "SELECT record FROM calls WHERE created_ms >= ? ORDER BY created_ms DESC, seq DESC LIMIT ?",
     True: "SELECT record FROM calls WHERE session = ? AND created_ms >= ? ORDER BY created_ms DESC, seq DESC LIMIT ?",
+}
+# The oldest first, from a time on, without those of that time that were read before.
+_WALKED = {
+    ("calls", False): (
+        "SELECT created_ms, record FROM calls WHERE created_ms BETWEEN ? AND ? ORDER BY created_ms, seq LIMIT ? OFFSET ?"
+    ),
+    ("calls", True): (
+        "SELECT created_ms, record FROM calls WHERE session = ? AND created_ms BETWEEN ? AND ?"
+        " ORDER BY created_ms, seq LIMIT ? OFFSET ?"
+    ),
+    ("events", False): (
+        "SELECT created_ms, record FROM events WHERE created_ms BETWEEN ? AND ? ORDER BY created_ms, seq LIMIT ? OFFSET ?"
+    ),
+    ("events", True): (
+        "SELECT created_ms, record FROM events WHERE session = ? AND created_ms BETWEEN ? AND ?"
+        " ORDER BY created_ms, seq LIMIT ? OFFSET ?"
+    ),
 }
 _JUDGEMENTS = "SELECT record FROM routing WHERE kind = ? ORDER BY seq"
 _ROUTE_OVERRIDES = "SELECT record FROM routing WHERE kind = ? AND (id BETWEEN ? AND ? OR id BETWEEN ? AND ?)"
@@ -212,6 +231,17 @@ class SqliteReader:
         found = (_try_attempt(packed) for (packed,) in rows)
         return [record for record in found if record is not None]
 
+    def walk_calls(
+        self, session_id: str | None = None, *, since_ms: int = 0, until_ms: int = NO_END_MS
+    ) -> Iterator[AttemptRecord]:
+        found = (_try_attempt(packed) for packed in self._walk("calls", session_id, since_ms, until_ms))
+        return (record for record in found if record is not None)
+
+    def walk_events(
+        self, session_id: str | None = None, *, since_ms: int = 0, until_ms: int = NO_END_MS
+    ) -> Iterator[EventRecord]:
+        return (self._decode(packed, EventRecord) for packed in self._walk("events", session_id, since_ms, until_ms))
+
     def feedback(self) -> list[FeedbackRecord]:
         return self._records(FeedbackRecord, _JUDGEMENTS, FEEDBACK)
 
@@ -235,9 +265,20 @@ class SqliteReader:
             self._forget()
 
     def _records(self, kind: type[Record], sql: str, *values: Any) -> list[Record]:
-        rows = self._rows(sql, *values)
+        return [self._decode(packed, kind) for (packed,) in self._rows(sql, *values)]
+
+    def _walk(self, table: str, session_id: str | None, since_ms: int, until_ms: int) -> Iterator[bytes]:
+        """The records of a time as they lie there, the oldest first."""
+        sql, wanted = _WALKED[table, session_id is not None], [] if session_id is None else [session_id]
+
+        def read_page(since_ms: int, skip: int, limit: int) -> list[tuple[int, bytes]]:
+            return self._rows(sql, *wanted, since_ms, until_ms, limit, skip)
+
+        return (packed for _, packed in in_pages(read_page, since_ms, lambda row: row[0]))
+
+    def _decode(self, packed: bytes, kind: type[Record]) -> Record:
         try:
-            return [decode(unpack(packed), kind) for (packed,) in rows]
+            return decode(unpack(packed), kind)
         except (zlib.error, msgspec.MsgspecError) as error:
             raise StoreError(
                 f"The database {self._path} holds a record that cannot be read: {error}.",

@@ -89,15 +89,32 @@ class AttemptTask(Struct, frozen=True, kw_only=True):
     complexity: float | None = None
 
 
+class AttemptMade(Struct, frozen=True, kw_only=True):
+    """One target that was asked for an answer, and what came of it. `committed`: its answer went to the client."""
+
+    target: str
+    status: int | None = None
+    failure: str | None = None
+    ms_to_first: float | None = None
+    usd: float | None = None
+    committed: bool = False
+
+
 class AttemptRoute(Struct, frozen=True, kw_only=True):
-    """What is kept of a route without the scores of its candidates."""
+    """What is kept of a route without the scores of its candidates. `attempts` are those of this call, the last one included."""
 
     task_id: str | None = None
     target: str | None = None
     policy: str | None = None
     reason: str | None = None
+    rule: str | None = None
+    kept: bool = False
+    confidence: float | None = None
+    thinking: str | None = None
     notes: tuple[str, ...] = ()
     task: AttemptTask = AttemptTask()
+    attempts: tuple[AttemptMade, ...] = ()
+    switch: dict[str, Any] | None = None
 
     @property
     def escalated(self) -> bool:
@@ -118,19 +135,26 @@ class AttemptAwareness(Struct, frozen=True, kw_only=True):
 
 
 class AttemptRecord(Struct, frozen=True, kw_only=True):
-    """A call without all that is large: what learning and the account of a task go by. Fields are those of `CallRecord`."""
+    """A call without all that is large: what learning, the account of a task and exports go by. Fields are those of
+    `CallRecord`."""
 
     id: str
     session: str
     created_ms: int
     kind: str
+    dialect: str = ""
     provider: str
     model: str | None
+    project: str | None = None
+    answered_by: str | None = None
     status: int | None = None
     outcome: str
     streamed: bool = False
+    request_bytes: int = 0
+    answer_bytes: int = 0
     first_byte_ms: float | None = None
     duration_ms: float | None = None
+    stop_reason: str | None = None
     tool_calls: tuple[str, ...] = ()
     estimated_input_tokens: int | None = None
     usage: dict[str, Any] | None = None

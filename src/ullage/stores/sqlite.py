@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from .base import ATTEMPTS_READ, SAMPLES_KEPT
+from .base import ATTEMPTS_READ, NO_END_MS, SAMPLES_KEPT
 from .encoding import encode
 from .files import open_for_writing
 from .groups import (
@@ -32,7 +32,7 @@ from .writer import QUEUE_BYTES, QUEUE_RECORDS, Writer
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import Any
 
@@ -201,6 +201,16 @@ class SqliteStore:
         self, session_id: str | None = None, *, since_ms: int = 0, limit: int = ATTEMPTS_READ
     ) -> list[AttemptRecord]:
         return self._reader.attempts(session_id, since_ms=since_ms, limit=limit)
+
+    def walk_calls(
+        self, session_id: str | None = None, *, since_ms: int = 0, until_ms: int = NO_END_MS
+    ) -> Iterator[AttemptRecord]:
+        return self._reader.walk_calls(session_id, since_ms=since_ms, until_ms=until_ms)
+
+    def walk_events(
+        self, session_id: str | None = None, *, since_ms: int = 0, until_ms: int = NO_END_MS
+    ) -> Iterator[EventRecord]:
+        return self._reader.walk_events(session_id, since_ms=since_ms, until_ms=until_ms)
 
     def feedback(self) -> list[FeedbackRecord]:
         return self._reader.feedback()
