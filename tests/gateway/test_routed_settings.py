@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import aiohttp
 import pytest
 
-from tests.gateway.routes import FRONTIER, LIGHT, PRICES, STRONG, ask, routed, run_routed
+from tests.gateway.routes import FRONTIER, LIGHT, PRICES, STRONG, ask, override, routed, run_routed
 from ullage.core.wire import DIALECTS
 from ullage.testing import FakeProvider, Fault, Rule, make_request
 from ullage.testing.gateway import run_gateway
@@ -53,6 +54,25 @@ async def test_a_pool_is_shared_by_weight(tmp_path: Path, fake: FakeProvider, cl
             taken.append(came.route["target"])
     assert set(taken) <= {LIGHT, STRONG}
     assert came.route["ranked"][0]["terms"]["pool"] >= 0
+
+
+@pytest.mark.parametrize("of_session", [True, False])
+async def test_a_pool_that_there_is_no_more_stops_requests(
+    of_session: bool, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """Routing specification, section 13: a missing pool blocks."""
+    routing = {"pools": {"pair": {"targets": {LIGHT: 1.0}}}, **({} if of_session else {"pool": "pear"})}
+    async with run_routed(fake, tmp_path, routing=routing) as gateway:
+        if of_session:
+            override(gateway, "pool", "pear")
+        came = await ask(gateway, client, make_request("anthropic", model="auto", turns=[EASY]))
+        override(gateway, "pool", "")
+        left = await ask(gateway, client, make_request("anthropic", model="auto", turns=[EASY]))
+    error = json.loads(came.body)["error"]
+    assert (came.status, error["code"], left.status) == (400, "unknown_pool", 200)
+    assert "There is no pool 'pear'" in error["message"]
+    assert "Did you mean 'pair'?" in error["hint"]
+    assert ("auto pool --clear" in error["hint"]) == of_session
 
 
 async def test_errands_follow_their_scenario(tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession) -> None:

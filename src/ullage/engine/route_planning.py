@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.core.errors import CallError, RoutingError
 from ullage.core.routing.cache_terms import Habits
 from ullage.core.routing.classifier import merge_verdict
 from ullage.core.routing.exploring import explore
@@ -19,7 +20,7 @@ from ullage.core.routing.failsafe import NO_FAULTS, failsafe_route, route_safely
 from ullage.core.routing.identity import find_identity
 from ullage.core.routing.prefix import parse_prefix
 from ullage.core.routing.redirecting import redirect, shadow
-from ullage.core.routing.route import Route, RouteConfig, RouteSession, resolve_route
+from ullage.core.routing.route import Route, RouteConfig, RouteSession, active_pool, resolve_route
 from ullage.core.routing.task import analyze_task
 from ullage.core.routing.thinking import LEVELS
 from ullage.core.routing.turn import gather_evidence
@@ -27,7 +28,7 @@ from ullage.core.routing.weights import Policy, find_policy
 from ullage.settings.route_config import make_route_config, usual_policy
 
 from .quota import add_quota
-from .steering import HOST, OFF
+from .steering import HOST, NO_POOL, OFF
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,12 +113,13 @@ class RoutePlanning:
         self._faults = NO_FAULTS
 
     def config(self, alias: str | None, overrides: Overrides) -> RouteConfig:
-        """What holds for a request: the settings, under an alias, with what the user has set since."""
+        """What holds for a request: the settings, under an alias, with what the user has set since. A pool that there is no more
+        stays active: whoever plans by it is told."""
         config = self._configs.get(alias)
         if config is None:
             config = self._configs[alias] = make_route_config(self._settings, alias)
         if overrides.pool is not None:
-            config = replace(config, pool=overrides.pool if overrides.pool in config.pools else None)
+            config = replace(config, pool=None if overrides.pool == NO_POOL else overrides.pool)
         if overrides.thinking is not None:
             fixed = next((level for level in LEVELS if level == overrides.thinking), None)
             config = replace(config, thinking=fixed)
@@ -136,11 +138,13 @@ class RoutePlanning:
         task_id: str,
         fresh: bool,
     ) -> Planned:
-        """The route of a request; `fresh` says that it begins a task. Raises `UllageError` for settings that make no sense."""
+        """The route of a request; `fresh` says that it begins a task. Raises `UllageError` for settings that make no sense:
+        `RoutingError` for a pool that there is not (section 13)."""
         current = known.current if any(one.target == known.current for one in candidates) else None
         warm = _warm(asked, known, current, tokens)
         cold = _coldness(asked, known, warm)
         config = self.config(asked.alias, overrides)
+        _check_pool(config, overrides)
         plain = RouteSession(
             first_turn=turn.first and not asked.helper,
             current=current,
@@ -149,7 +153,7 @@ class RoutePlanning:
             warm=warm,
             trigger="extension" if asked.helper else "user",
             failed=failed,
-            circuits=self._health.circuits(asked.now_ms),
+            circuits=self._health.circuits((one.target for one in candidates), asked.now_ms),
             untranslatable=asked.untranslatable(candidates),
             switched_usd=known.switched_usd,
             stayed_usd=known.stayed_usd,
@@ -272,6 +276,15 @@ class RoutePlanning:
     ) -> tuple[Mapping[str, Signals], Mapping[str, float]]:
         signals, preferences = self._learning.signals(task, targets, now_ms)
         return add_quota(signals, targets, self._quotas.signals(now_ms)), preferences
+
+
+def _check_pool(config: RouteConfig, overrides: Overrides) -> None:
+    try:
+        active_pool(config)
+    except CallError as error:
+        set_since = overrides.pool == config.pool
+        hint = f"{error.hint} `ullage auto pool --clear` takes back what was set." if set_since else error.hint
+        raise RoutingError(error.message, hint=hint, code=error.code) from error
 
 
 def _warm(asked: Asked, known: SessionRoute, current: str | None, tokens: int) -> Mapping[str, int]:
