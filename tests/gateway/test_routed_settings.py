@@ -61,16 +61,16 @@ async def test_a_pool_that_there_is_no_more_stops_requests(
     of_session: bool, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:
     """Routing specification, section 13: a missing pool blocks."""
-    routing = {"pools": {"pair": {"targets": {LIGHT: 1.0}}}, **({} if of_session else {"pool": "pear"})}
+    routing = {"pools": {"pair": {"targets": {LIGHT: 1.0}}}, **({} if of_session else {"pool": "pairs"})}
     async with run_routed(fake, tmp_path, routing=routing) as gateway:
         if of_session:
-            override(gateway, "pool", "pear")
+            override(gateway, "pool", "pairs")
         came = await ask(gateway, client, make_request("anthropic", model="auto", turns=[EASY]))
         override(gateway, "pool", "")
         left = await ask(gateway, client, make_request("anthropic", model="auto", turns=[EASY]))
     error = json.loads(came.body)["error"]
     assert (came.status, error["code"], left.status) == (400, "unknown_pool", 200)
-    assert "There is no pool 'pear'" in error["message"]
+    assert "There is no pool 'pairs'" in error["message"]
     assert "Did you mean 'pair'?" in error["hint"]
     assert ("auto pool --clear" in error["hint"]) == of_session
 
