@@ -42,8 +42,14 @@ def main() -> int:
         "--translated", choices=[*SPOKEN, "all"], help="the same, from a provider that speaks this protocol alone"
     )
     options = parser.parse_args()
-    dialects = [None] if options.translated is None else SPOKEN if options.translated == "all" else [options.translated]
-    return max([try_once(options, dialect) for dialect in dialects])
+    return max([try_once(options, dialect) for dialect in dialects_of(options)])
+
+
+def dialects_of(options: argparse.Namespace) -> list[str | None]:
+    if options.translated != "all":
+        return [options.translated]
+    # Of a session that is taken up again Gemini CLI sends a result twice, which Gemini refuses, gateway or not.
+    return [dialect for dialect in SPOKEN if (options.client, dialect) != ("gemini-cli", "gemini")]
 
 
 def try_once(options: argparse.Namespace, dialect: str | None) -> int:
