@@ -14,6 +14,7 @@ from .continuations import Continuations
 from .delivery import Outgoing
 from .dialects import DIALECT_MODULES, anthropic, catalogue, gemini, openai_responses
 from .faults import HTML_PAGE, Fault, spoil_body, spoil_events
+from .members import find_bad_member
 from .prompt import Generation, Prompt, text_tokens
 from .script import Reply, Rule, Script
 from .strict import find_refusal
@@ -118,7 +119,7 @@ class Answerer:
         except ValueError as error:
             return _error(route.dialect, 400, str(error))
         received.model = prompt.model
-        if self._strict and (refusal := find_refusal(route.dialect, prompt.payload)):
+        if self._strict and (refusal := _find_refusal(route.dialect, prompt)):
             return _error(route.dialect, 400, refusal)
         if route.kind == "count":
             return self._apply(self._script.pick("count", prompt), route.dialect, _COUNTERS[route.dialect](prompt))
@@ -201,6 +202,10 @@ class Answerer:
             module = DIALECT_MODULES[dialect]
             outgoing.headers += module.rate_limit_headers(self._clock(), wait_s or _WAIT_S)
         return outgoing
+
+
+def _find_refusal(dialect: Dialect, prompt: Prompt) -> str | None:
+    return find_refusal(dialect, prompt.payload) or find_bad_member(dialect, prompt.payload, prompt.model)
 
 
 def _fixed_key(prompt: Prompt, include_usage: bool) -> _FixedKey:

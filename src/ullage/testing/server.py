@@ -63,7 +63,7 @@ class FakeProvider:
     Use it as `async with FakeProvider() as provider: …` and point clients at `provider.url`. `script` holds rules that are tried
     in order before the default behaviour; a bare reply or fault serves once. `models` are the names that `GET /v1/models` lists;
     any name is answered. `clock` gives epoch seconds to caches and answers. Received requests are in `requests`. `strict` refuses
-    conversations that real providers refuse, with status 400: a call without its result, say.
+    requests that real providers refuse, with status 400: a call without its result, say, or a word that its model does not know.
     """
 
     def __init__(

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from ullage.core.profiles.thinking import find_thinking_rule
-from ullage.core.wire import Dialect, parse_request, render
+from ullage.core.profiles.thinking import THINKING_LEVELS, ThinkingLevel, find_thinking_rule, rule_of_levels
+from ullage.core.wire import DIALECTS, Dialect, parse_request, render
 from ullage.core.wire.thinking import write_thinking
+from ullage.testing.members import find_bad_member
 
 
 def written(dialect: Dialect, model: str | None, level: Any, **members: Any) -> tuple[dict[str, Any], bool]:
@@ -50,6 +51,80 @@ def written(dialect: Dialect, model: str | None, level: Any, **members: Any) -> 
 )
 def test_each_model_is_told_in_its_own_words(dialect: Dialect, model: str | None, level: Any, told: Any) -> None:
     assert written(dialect, model, level)[0] == told
+
+
+# One model of each rule that there is.
+MODELS = (
+    *(
+        "anthropic/claude-sonnet-4-5",
+        "claude-haiku-4-5-20251001",
+        "claude-opus-4-6",
+        "claude-opus-4-7",
+        "claude-opus-5",
+    ),
+    *("gpt-5-pro", "gpt-5-codex", "gpt-5.1-codex-max", "gpt-5.1", "gpt-5.4", "openai/gpt-5", "o4-mini"),
+    *("openai/gpt-oss-120b", "x-ai/grok-3-mini", "gemini-2.5-pro", "google/gemini-2.5-flash"),
+    *("gemini-3-pro-preview", "gemini-3.5-flash"),
+)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("model", MODELS)
+def test_no_provider_refuses_how_a_model_is_told_to_think(model: str, dialect: Dialect) -> None:
+    for level in THINKING_LEVELS:
+        for room in ({}, {"max_tokens": 40_000} if dialect == "anthropic" else {}):
+            body, on = written(dialect, model, level, **room)
+            assert find_bad_member(dialect, body, model) is None, (level, body)
+            assert on or level in ("off", "minimal"), (level, body)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "model", "told"),
+    [
+        ("openai-chat", "gemini-2.5-flash", ["none", "low", "low", "medium", "high", "high", "high"]),
+        ("openai-chat", "gemini-2.5-pro", ["low", "low", "low", "medium", "high", "high", "high"]),
+        ("openai-chat", "claude-sonnet-4-5", [None, "low", "low", "medium", "high", "high", "high"]),
+        ("openai-responses", "claude-opus-4-6", [None, None, "low", "medium", "high", "high", "high"]),
+        ("openai-responses", "claude-opus-5", [None, None, "low", "medium", "high", "xhigh", "xhigh"]),
+        ("openai-chat", "gemini-3.5-flash", ["minimal", "minimal", "low", "medium", "high", "high", "high"]),
+        ("gemini", "gpt-5.1", [0, 0, "low", "medium", "high", "high", "high"]),
+        ("gemini", "gpt-5", ["minimal", "minimal", "low", "medium", "high", "high", "high"]),
+        ("gemini", "claude-opus-5", [None, None, "low", "medium", "high", "high", "high"]),
+        ("gemini", "claude-sonnet-4-5", [None, 1_024, 2_048, 8_192, 16_384, 24_576, 32_000]),
+        ("anthropic", "gpt-5", [1_024, 1_024, 2_048, 8_192, 16_384, 16_384, 16_384]),
+        ("anthropic", "gpt-5.4", [None, None, 2_048, 8_192, 16_384, 24_576, 24_576]),
+        ("anthropic", "gemini-2.5-pro", [1_024, 1_024, 2_048, 8_192, 16_384, 24_576, 32_768]),
+        ("anthropic", "gemini-2.5-flash", [None, 1_024, 2_048, 8_192, 16_384, 24_576, 24_576]),
+    ],
+)
+def test_a_host_of_another_protocol_is_told_in_the_words_of_its_own(
+    dialect: Dialect, model: str, told: list[str | int | None]
+) -> None:
+    assert [said(dialect, written(dialect, model, level)[0]) for level in THINKING_LEVELS] == told
+
+
+def said(dialect: Dialect, body: dict[str, Any]) -> Any:
+    """The one word or number that says how much the model is to think."""
+    if dialect == "openai-chat":
+        return body.get("reasoning_effort")
+    if dialect == "openai-responses":
+        return body.get("reasoning", {}).get("effort")
+    if dialect == "anthropic":
+        return body.get("output_config", {}).get("effort", body.get("thinking", {}).get("budget_tokens"))
+    config = body.get("generationConfig", {}).get("thinkingConfig", {})
+    return config.get("thinkingLevel", config.get("thinkingBudget"))
+
+
+def test_the_words_that_a_registry_lists_are_kept() -> None:
+    def told(dialect: Dialect, levels: dict[str, str | None], level: ThinkingLevel) -> Any:
+        conversation = parse_request(b"{}", dialect)
+        options = write_thinking(conversation, rule_of_levels(levels), level).options
+        return said(dialect, json.loads(render(conversation, options=options)))
+
+    assert told("openai-chat", {"low": "gentle", "high": "hefty"}, "high") == "hefty"
+    assert told("gemini", {"low": "LOW", "high": "HIGH"}, "medium") == "LOW"
+    assert told("anthropic", {"low": "low", "max": "max"}, "max") == "max"
+    assert told("anthropic", {"low": "gentle", "high": "hefty"}, "high") == 16_384
 
 
 def test_a_budget_leaves_room_for_the_answer() -> None:

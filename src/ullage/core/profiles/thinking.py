@@ -26,15 +26,18 @@ Value = str | int
 
 
 class ThinkingRule(Struct, frozen=True, kw_only=True):
-    """What a model is told for each level that it has: words, or budgets in tokens.
+    """What a model is told for each level that it has, by its maker's own protocol: words, or budgets in tokens.
 
     `off` is what it is told not to think; `omits` says that it does not where it is told nothing. A model that has neither thinks
-    at its lowest level.
+    at its lowest level. `adaptive` are words of Anthropic's adaptive thinking; `listed` are those that a registry of models lists
+    for the provider itself. How another protocol says the same: `ullage.core.wire.thinking`.
     """
 
     levels: Mapping[ThinkingLevel, Value]
     off: Value | None = None
     omits: bool = False
+    adaptive: bool = False
+    listed: bool = False
 
     def value_of(self, level: ThinkingLevel) -> Value | None:
         """What to tell the model: for the level, else for the next lower one that it has, else for its lowest; `None` for
@@ -53,13 +56,15 @@ def _words(*levels: ThinkingLevel) -> Mapping[ThinkingLevel, Value]:
     return MappingProxyType({level: level for level in levels})
 
 
-_BUDGETS: Mapping[ThinkingLevel, Value] = MappingProxyType(
+THINKING_BUDGETS: Mapping[ThinkingLevel, Value] = MappingProxyType(
     {"minimal": 1_024, "low": 2_048, "medium": 8_192, "high": 16_384, "xhigh": 24_576, "max": 32_000}
 )
-_GEMINI_BUDGETS = MappingProxyType({**_BUDGETS, "max": 24_576})
-_CLAUDE_BUDGET = ThinkingRule(levels=_BUDGETS, omits=True)
-_CLAUDE_ADAPTIVE = ThinkingRule(levels=_words("low", "medium", "high", "max"), omits=True)
-_CLAUDE_WIDE = ThinkingRule(levels=_words("low", "medium", "high", "xhigh", "max"), omits=True)
+"""Tokens of each level where a budget is told."""
+
+_GEMINI_BUDGETS = MappingProxyType({**THINKING_BUDGETS, "max": 24_576})
+_CLAUDE_BUDGET = ThinkingRule(levels=THINKING_BUDGETS, omits=True)
+_CLAUDE_ADAPTIVE = ThinkingRule(levels=_words("low", "medium", "high", "max"), omits=True, adaptive=True)
+_CLAUDE_WIDE = ThinkingRule(levels=_words("low", "medium", "high", "xhigh", "max"), omits=True, adaptive=True)
 _NONE_TO_XHIGH = ThinkingRule(levels=_words("low", "medium", "high", "xhigh"), off="none")
 _LOW_TO_XHIGH = ThinkingRule(levels=_words("low", "medium", "high", "xhigh"))
 _LOW_TO_HIGH = ThinkingRule(levels=_words("low", "medium", "high"))
@@ -95,4 +100,4 @@ def rule_of_levels(levels: Mapping[str, str | None]) -> ThinkingRule:
     """The rule of a map from level to what the provider calls it, `None` where it has it not."""
     had = {level: value for level in THINKING_LEVELS if (value := levels.get(level)) is not None}
     off = had.pop("off", None)
-    return ThinkingRule(levels=had, off=off, omits="off" in levels and off is None)
+    return ThinkingRule(levels=had, off=off, omits="off" in levels and off is None, listed=True)

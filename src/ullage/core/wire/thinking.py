@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ullage.core.profiles.thinking import LEAST_BUDGET_TOKENS
+from msgspec.structs import replace
+
+from ullage.core.profiles.thinking import LEAST_BUDGET_TOKENS, THINKING_BUDGETS
 
 from .jsontext import decode
 from .options import REMOVED
@@ -20,6 +22,13 @@ if TYPE_CHECKING:
 
 _FORCED = frozenset({"any", "tool"})
 _SEALED = "reasoning.encrypted_content"
+# Words that each protocol knows at all, as of summer 2026.
+_OPENAI_WORDS = frozenset({"minimal", "low", "medium", "high", "xhigh"})
+_GEMINI_WORDS = frozenset({"minimal", "low", "medium", "high"})
+_ANTHROPIC_WORDS = frozenset({"low", "medium", "high", "xhigh", "max"})
+# Hosts that speak OpenAI's protocol for models with budgets make a budget of a word; of these each knows three.
+_LEAST_WORDS: Mapping[ThinkingLevel, Value] = {"minimal": "low", "low": "low", "medium": "medium"}
+_MOST_WORD = "high"
 
 
 class Thinking(NamedTuple):
@@ -35,7 +44,54 @@ def write_thinking(conversation: Conversation, rule: ThinkingRule | None, level:
     Where the dialect does not allow it (a forced tool, a temperature, no room for a budget), it does not think. What the client
     asked for itself is replaced.
     """
-    return _WRITERS[conversation.dialect](conversation, rule.value_of(level) if rule is not None else None)
+    value = rule_in(rule, conversation.dialect).value_of(level) if rule is not None else None
+    return _WRITERS[conversation.dialect](conversation, value)
+
+
+def rule_in(rule: ThinkingRule, dialect: Dialect) -> ThinkingRule:
+    """The rule in the words of a protocol: a model is told by the same words wherever it is, but a host that speaks another
+    protocol than the model's maker knows its own protocol's words alone. Those that a registry lists for the host stay."""
+    return _RULES[dialect](rule)
+
+
+def _openai_rule(rule: ThinkingRule) -> ThinkingRule:
+    if rule.listed:
+        return rule
+    levels = {
+        level: _LEAST_WORDS.get(level, _MOST_WORD) if isinstance(value, int) else value
+        for level, value in rule.levels.items()
+        if isinstance(value, int) or value in _OPENAI_WORDS
+    }
+    return replace(rule, levels=levels, off="none" if rule.off is not None else None)
+
+
+def _gemini_rule(rule: ThinkingRule) -> ThinkingRule:
+    """Not to think is a budget of nothing, also where a level is a word."""
+    if rule.listed:
+        return rule
+    levels = {level: value for level, value in rule.levels.items() if isinstance(value, int) or value in _GEMINI_WORDS}
+    return replace(rule, levels=levels, off=0 if rule.off is not None else None)
+
+
+def _anthropic_rule(rule: ThinkingRule) -> ThinkingRule:
+    """Adaptive thinking is for models of Anthropic's own; others get a budget, of which hosts make what their models take. Not to
+    think is to say nothing."""
+    rule = replace(rule, off=None, omits=rule.omits or rule.off is not None)
+    if rule.adaptive or (rule.listed and _ANTHROPIC_WORDS.issuperset(map(str, rule.levels.values()))):
+        return rule
+    levels = {
+        level: max(value, LEAST_BUDGET_TOKENS) if isinstance(value, int) else THINKING_BUDGETS[level]
+        for level, value in rule.levels.items()
+    }
+    return replace(rule, levels=levels)
+
+
+_RULES: Mapping[Dialect, Callable[[ThinkingRule], ThinkingRule]] = {
+    "anthropic": _anthropic_rule,
+    "openai-chat": _openai_rule,
+    "openai-responses": _openai_rule,
+    "gemini": _gemini_rule,
+}
 
 
 def _member(conversation: Conversation, key: str) -> Any:
