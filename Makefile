@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 T ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check fix golden reference accuracy kept-evidence routing-quality replay-sessions bench bench-report lock shape clients wheel-test clean
+.PHONY: help setup demo test test-fast check fix golden reference accuracy kept-evidence routing-quality replay-sessions chaos bench bench-report lock shape clients wheel-test clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -52,6 +52,9 @@ routing-quality: $(VENV)/.dev ## measure anew what docs/reference/routing-qualit
 
 replay: $(VENV)/.dev ## measure anew what docs/explanation/cache-honest-tail.md says, on the recorded sessions beside the repository
 	@$(BIN)/python scripts/replay_report.py --write
+
+chaos: $(VENV)/.dev ## 5,000 routed requests whose targets fail in every way; some two minutes
+	@$(BIN)/python -m scripts.chaos
 
 bench: $(VENV)/.dev ## the benchmark tables, ours against a named floor in the same run
 	@sh scripts/bench

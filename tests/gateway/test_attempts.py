@@ -269,6 +269,14 @@ async def test_an_answer_that_is_none_is_a_failure(fault: Fault, tmp_path: Path,
     assert said(came) == "Yes."
 
 
+async def test_an_answer_that_cannot_be_read_is_quoted_nowhere(tmp_path: Path, client: aiohttp.ClientSession) -> None:
+    half = Rule(reply=Reply(text="My half answer."), fault=Fault(malformed_event=0))
+    async with FakeProvider([half]) as fake, run(fake, tmp_path) as gateway:
+        came = await go(gateway, client)
+    assert (came.status, came.headers["x-ullage-attempts"]) == (503, "3")
+    assert b"could not be read" in came.body and b"half" not in came.body
+
+
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 async def test_compressed_answers_are_looked_at_and_passed_on_as_they_are(encoding: Any, tmp_path: Path) -> None:
     broken = Rule(model=A, fault=Fault(error_event=1, encoding=encoding))

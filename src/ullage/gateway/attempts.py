@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 _FIRST_ERROR = 400
 _OURS = ("first_output_timeout", "upstream_closed", "empty_answer")
+_UNREADABLE_CODE, _UNREADABLE = "unreadable_answer", "its answer could not be read"
+_LONGEST_QUOTE = 500
 _SILENT = connection_failure("upstream_timeout", "no answer came within the time of the request")
 _TOO_LONG = UpstreamError(
     "the request took longer than it may",
@@ -200,8 +202,10 @@ def _explain(failure: Failure | None, heard: Heard) -> tuple[UpstreamError, int 
     """The error of a target that has told none itself, or none but in a stream; with its status, if that has one."""
     if heard.error is not None or failure is None:
         return heard.error or _TOO_LONG, None
+    # What cannot be read is quoted nowhere: it may be a page of a proxy, or half an answer.
+    said = _UNREADABLE if failure.code == _UNREADABLE_CODE else failure.message or failure.code
     error = UpstreamError(
-        f"{heard.departure.target} failed: {failure.message or failure.code}",
+        f"{heard.departure.target} failed: {said[:_LONGEST_QUOTE]}",
         code=failure.code if failure.code in _OURS else "upstream_error",
         hint="Nobody else could be asked; `ullage auto doctor` says who is left alone, and why.",
     )
