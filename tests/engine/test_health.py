@@ -31,17 +31,17 @@ def _answered(health: Health, at_ms: int, target: str = ONE) -> None:
 def test_a_target_that_fails_is_left_alone_until_its_time_is_over() -> None:
     health = _health()
     _failed(health)
-    assert health.circuits(NOW_MS + 59_999) == {ONE: NOW_MS + 60_000}
-    assert health.circuits(NOW_MS + 60_000) == {}
+    assert health.circuits((ONE, TWO), NOW_MS + 59_999) == {ONE: NOW_MS + 60_000}
+    assert health.circuits((ONE, TWO), NOW_MS + 60_000) == {}
 
 
 def test_one_request_tries_and_the_others_wait_for_what_comes_of_it() -> None:
     health = _health()
     _failed(health)
     health.note_sent(ONE, NOW_MS + 60_000)
-    assert health.circuits(NOW_MS + 60_001) == {ONE: NOW_MS + 180_000}
+    assert health.circuits((ONE, TWO), NOW_MS + 60_001) == {ONE: NOW_MS + 180_000}
     _answered(health, NOW_MS + 60_000)
-    assert health.circuits(NOW_MS + 60_001) == {}
+    assert health.circuits((ONE, TWO), NOW_MS + 60_001) == {}
 
 
 def test_a_client_that_leaves_its_try_lets_another_one_try() -> None:
@@ -49,22 +49,49 @@ def test_a_client_that_leaves_its_try_lets_another_one_try() -> None:
     _failed(health)
     health.note_sent(ONE, NOW_MS + 60_000)
     health.note(Outcome(target=ONE, asked_ms=NOW_MS + 60_000, at_ms=NOW_MS + 60_005, told=False))
-    assert health.circuits(NOW_MS + 60_006) == {}
+    assert health.circuits((ONE, TWO), NOW_MS + 60_006) == {}
 
 
 def test_targets_have_circuits_of_their_own() -> None:
     health = _health()
     _failed(health)
     _failed(health, target=TWO, status=500)
-    assert list(health.circuits(NOW_MS)) == [ONE]
+    assert list(health.circuits((ONE, TWO), NOW_MS)) == [ONE]
     health.note(Outcome(target=TWO, asked_ms=NOW_MS, at_ms=NOW_MS, failure=connection_failure("upstream_refused")))
-    assert sorted(health.circuits(NOW_MS)) == [ONE, TWO]
+    assert sorted(health.circuits((ONE, TWO), NOW_MS)) == [ONE, TWO]
+
+
+def test_a_key_that_is_refused_closes_its_whole_provider_until_one_is_taken() -> None:
+    health, other = _health(), "one/other"
+    both = (ONE, other)
+    _failed(health, status=401)
+    assert health.circuits((*both, TWO), NOW_MS) == dict.fromkeys(both, NOW_MS + 600_000)
+    [told] = health.report(NOW_MS)
+    assert told["target"] == "one/*"
+    health.note(Outcome(target=other, asked_ms=NOW_MS + 1, at_ms=NOW_MS + 2, key=False))
+    assert list(health.circuits(both, NOW_MS + 2)) == [*both]
+    _answered(health, NOW_MS + 3, target=other)
+    assert health.circuits(both, NOW_MS + 3) == {}
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_a_model_that_is_not_there_is_left_alone_by_itself(status: int) -> None:
+    health = _health()
+    _failed(health, status=status)
+    assert health.circuits((ONE, "one/other"), NOW_MS) == {ONE: NOW_MS + 600_000}
+
+
+def test_a_request_that_nobody_answers_says_nothing_of_its_target() -> None:
+    health = _health()
+    _failed(health, status=400)
+    assert health.circuits((ONE,), NOW_MS) == {}
+    assert health.report(NOW_MS) == []
 
 
 def test_what_the_provider_says_of_waiting_counts() -> None:
     health = _health()
     _failed(health, retry_at_ms=NOW_MS + 300_000)
-    assert health.circuits(NOW_MS) == {ONE: NOW_MS + 300_000}
+    assert health.circuits((ONE, TWO), NOW_MS) == {ONE: NOW_MS + 300_000}
 
 
 def test_cooldowns_differ_by_a_tenth() -> None:
@@ -72,7 +99,7 @@ def test_cooldowns_differ_by_a_tenth() -> None:
     for _ in range(30):
         health = Health()
         _failed(health)
-        times.add(health.circuits(NOW_MS)[ONE])
+        times.add(health.circuits((ONE, TWO), NOW_MS)[ONE])
     assert len(times) > 1
     assert all(NOW_MS + 54_000 <= at <= NOW_MS + 66_000 for at in times if at is not None)
 
@@ -120,27 +147,27 @@ def test_processes_share_their_circuits(stores: tuple[Store, Store]) -> None:
     assert stores[0].flush()
     _failed(there, at_ms=NOW_MS + 10, status=503)
     assert stores[1].flush()
-    assert here.circuits(NOW_MS + 20) == {ONE: NOW_MS + 60_010}
+    assert here.circuits((ONE, TWO), NOW_MS + 20) == {ONE: NOW_MS + 60_010}
     there.note_sent(ONE, NOW_MS + 70_000)
     assert stores[1].flush()
-    assert here.circuits(NOW_MS + 70_001) == {ONE: NOW_MS + 190_000}
+    assert here.circuits((ONE, TWO), NOW_MS + 70_001) == {ONE: NOW_MS + 190_000}
     _answered(there, NOW_MS + 70_000)
     assert stores[1].flush()
-    assert here.circuits(NOW_MS + 70_002) == {}
+    assert here.circuits((ONE, TWO), NOW_MS + 70_002) == {}
     assert here.report(NOW_MS + 70_002) == []
 
 
 def test_circuits_survive_a_restart(stores: tuple[Store, Store]) -> None:
     _failed(_health(stores[0]))
     assert stores[0].flush()
-    assert list(_health(stores[1]).circuits(NOW_MS)) == [ONE]
+    assert list(_health(stores[1]).circuits((ONE, TWO), NOW_MS)) == [ONE]
 
 
 def test_rows_that_cannot_be_read_are_not_there() -> None:
     store = MemoryStore()
     store.put_route_override(RouteOverride(session=KEPT_UNDER, key=ONE, value={"circuit": "open"}, at_ms=1))
     store.put_route_override(RouteOverride(key="pin", value=TWO, at_ms=1))
-    assert _health(store).circuits(NOW_MS) == {}
+    assert _health(store).circuits((ONE, TWO), NOW_MS) == {}
 
 
 def test_a_store_that_fails_costs_what_others_noted_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,4 +179,4 @@ def test_a_store_that_fails_costs_what_others_noted_and_no_more(monkeypatch: pyt
     monkeypatch.setattr(store, "route_overrides", fail)
     health = _health(store)
     _failed(health)
-    assert list(health.circuits(NOW_MS)) == [ONE]
+    assert list(health.circuits((ONE, TWO), NOW_MS)) == [ONE]

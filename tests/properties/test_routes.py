@@ -222,6 +222,9 @@ def test_what_comes_after_a_decision_breaks_no_hard_constraint_either(
         assert set(order(other)) == set(order(route))
         assert other.target == order(other)[0]
         check(other.target, other, known, session, config)
+    floor, before = config.cost.floor, route.ranked[0].terms.quality
+    if route.policy == "cost":
+        assert explored.ranked[0].terms.quality >= min(floor, before)
     for current in order(route):
         step = step_up(route.ranked, current, level)
         if step is not None:

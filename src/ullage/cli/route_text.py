@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ullage.core.routing.route import Route
-    from ullage.core.routing.selection import Flip, Selection
+    from ullage.core.routing.selection import Flip, Selection, Tolerance
 
 _SHOWN = 10
 _FLIPS = 3
@@ -57,6 +57,9 @@ def _tell_stop(route: Route) -> Iterator[str]:
 
 
 def _tell_doubt(selection: Selection, unit: str) -> Iterator[str]:
+    if selection.tolerance is not None:
+        yield _tell_tolerance(selection.tolerance)
+        return
     if selection.rival is None or selection.margin is None or selection.interval is None:
         yield "Sure: no other could have been chosen"
         return
@@ -64,6 +67,13 @@ def _tell_doubt(selection: Selection, unit: str) -> Iterator[str]:
     yield (
         f"Sure: {selection.confidence:.0%}; {safe(selection.rival)} lacks {selection.margin:.4f} {unit} "
         f"(95 %: {low:.4f} to {high:.4f})"
+    )
+
+
+def _tell_tolerance(tolerance: Tolerance) -> str:
+    return (
+        f"Decided by the next request: at {safe(tolerance.current)} it costs {tolerance.ratio:.2f} times what it does at "
+        f"{safe(tolerance.other)}; the session stays up to {tolerance.allowed:.2f} times"
     )
 
 

@@ -38,23 +38,26 @@ from ullage.stores import RouteOverride
 from .quota import quota_headers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from ullage.core.content import Answer
     from ullage.stores import Reader, Store
 
     from .exchange import Exchange
     from .observation import Observation
+    from .routing import Decision
 
 KEPT_UNDER = "ullage:health"
 """Session of the rows, whose keys are the targets. No session of a client has that name."""
 
-_OF_A_KEY = ("rate-limit", "out-of-credit", "usage-limit")
+_OF_A_KEY = ("rate-limit", "out-of-credit", "usage-limit", "auth")
+_UNAUTHORIZED = 401
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
     """What one request says of its target. `asked_ms` is when it was sent, `at_ms` when it was over. `failure` is `None` where it
-    was answered; `retry_at_ms` is when the provider says it may be asked again. `told`: it says anything at all."""
+    was answered; `retry_at_ms` is when the provider says it may be asked again. `told`: it says anything at all. `key`: it says
+    something of the key that routed requests go with."""
 
     target: str
     asked_ms: int
@@ -62,6 +65,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     retry_at_ms: int | None = None
     told: bool = True
+    key: bool = True
 
 
 class _Row(Struct, frozen=True, kw_only=True):
@@ -97,22 +101,32 @@ class Health:
         self._lock = threading.Lock()
         self._rows: dict[str, _Row] = {}
 
-    def circuits(self, now_ms: int) -> dict[str, int | None]:
-        """The targets that are not to be asked now, each with when it may be tried again (`RouteSession.circuits`)."""
+    def circuits(self, targets: Iterable[str], now_ms: int) -> dict[str, int | None]:
+        """Those of the targets that are not to be asked now, each with when it may be tried again (`RouteSession.circuits`)."""
         self._look()
         with self._lock:
             rows = list(self._rows.items())
-        return {target: reopens_ms(row.circuit, now_ms) for target, row in rows if not is_admitted(row.circuit, now_ms)}
+        times = {key: reopens_ms(row.circuit, now_ms) for key, row in rows if not is_admitted(row.circuit, now_ms)}
+        if not times:
+            return {}
+        found: dict[str, int | None] = {}
+        for target in targets:
+            open_ = [times[key] for key in (target, _all_of(target)) if key in times]
+            if open_:
+                found[target] = max(open_, key=lambda at: at or 0)
+        return found
 
     def note_sent(self, target: str, now_ms: int) -> None:
         """A request goes to the target; where its circuit is half open, it is the try."""
-        self._change(target, now_ms, lambda circuit: begin_probe(circuit, now_ms))
+        for key in (target, _all_of(target)):
+            self._change(key, now_ms, lambda circuit: begin_probe(circuit, now_ms))
 
     def note(self, outcome: Outcome) -> None:
         """Takes in how a request ended."""
         failure = outcome.failure
         if failure is not None and outcome.told:
             self._look()
+        everywhere = failure is not None and failure.status == _UNAUTHORIZED
 
         def change(circuit: Circuit) -> Circuit:
             if not outcome.told:
@@ -128,7 +142,13 @@ class Health:
                 jitter=self._jitter(),
             )
 
-        self._change(outcome.target, outcome.at_ms, change)
+        def end(circuit: Circuit) -> Circuit:
+            return change(circuit) if failure is None else end_probe(circuit)
+
+        # A key that is refused is refused for all of its provider's models, and one that is taken was put right.
+        if outcome.key:
+            self._change(_all_of(outcome.target), outcome.at_ms, change if everywhere else end)
+        self._change(outcome.target, outcome.at_ms, end if everywhere else change)
 
     def report(self, now_ms: int) -> list[dict[str, Any]]:
         """What programs and people are told of targets that failed lately, in the order of their names."""
@@ -167,18 +187,25 @@ class Health:
 def read_outcome(observation: Observation, exchange: Exchange, answer: Answer | None) -> Outcome | None:
     """What a request that is over says of its target; `None` for one that asked for no answer of a model.
 
-    What was not routed may have gone with another key, so limits that its provider told say nothing here.
+    What was not routed may have gone with another key, so limits that its provider told, and that the key was refused, say
+    nothing here. Neither does the refusal of a client's own key, which it may put right at once, as where it has run out.
     """
     target = _target(observation, exchange)
     if target is None or exchange.endpoint.purpose != "generate":
         return None
     asked_ms, at_ms = exchange.asked_ms, exchange.created_ms + round(exchange.last_ms)
     failure = _failure(observation, exchange, answer)
-    limited = failure is not None and failure.kind in _OF_A_KEY and observation.decision is None
-    if limited or exchange.is_untold:
+    if exchange.is_untold or (failure is not None and _is_of_another_key(failure, observation.decision)):
         return Outcome(target=target, asked_ms=asked_ms, at_ms=at_ms, told=False)
     retry_at_ms = find_retry(exchange.provider, exchange.answer_headers, at_ms) if failure is not None else None
-    return Outcome(target=target, asked_ms=asked_ms, at_ms=at_ms, failure=failure, retry_at_ms=retry_at_ms)
+    return Outcome(
+        target=target,
+        asked_ms=asked_ms,
+        at_ms=at_ms,
+        failure=failure,
+        retry_at_ms=retry_at_ms,
+        key=observation.decision is not None and not observation.decision.destination.client_key,
+    )
 
 
 def find_retry(provider: str, headers: Mapping[bytes, bytes], at_ms: int) -> int | None:
@@ -190,6 +217,17 @@ def _target(observation: Observation, exchange: Exchange) -> str | None:
     if observation.decision is not None:
         return observation.decision.target
     return None if observation.virtual or not observation.model else f"{exchange.provider}/{observation.model}"
+
+
+def _all_of(target: str) -> str:
+    """The key of what concerns all targets of a provider; no target has that name."""
+    return f"{target.partition('/')[0]}/*"
+
+
+def _is_of_another_key(failure: Failure, decision: Decision | None) -> bool:
+    if decision is None:
+        return failure.kind in _OF_A_KEY
+    return failure.kind == "auth" and decision.destination.client_key
 
 
 def _failure(observation: Observation, exchange: Exchange, answer: Answer | None) -> Failure | None:

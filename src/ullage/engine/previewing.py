@@ -106,7 +106,7 @@ class Previewing:
                 constraints=config.constraints,
                 scope=config.scope,
                 pin=Pin(target=pin, kind="manual") if pin is not None else None,
-                open_circuits=self._health.circuits(now_ms),
+                open_circuits=self._health.circuits((one.target for one in candidates), now_ms),
                 pool=active_pool(config),
             ),
         )

@@ -1,4 +1,4 @@
-"""Which failures another target may mend, and how long they are remembered (routing specification, section 20.1)."""
+"""Which failures are held against a target, and how long they are remembered (routing specification, section 20.1)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _WITHOUT_STATUS = ("connection", "timeout")
 
 
 def remember(failure: health.Failure | None, provider: str, quotas: Quotas, now_ms: int) -> Failure | None:
-    """A failure as a session remembers it; `None` where nothing went wrong, or nothing that another target may mend.
+    """A failure as a session remembers it; `None` where nothing went wrong, or nothing that another target would not do as well.
 
     It is remembered for ten minutes, or until the provider lets itself be asked again.
     """
-    if failure is None or not failure.retryable:
+    if failure is None or not (failure.retryable or failure.counts):
         return None
     status = failure.code if failure.kind in _WITHOUT_STATUS else str(failure.status)
     retry_at_ms = quotas.view(provider, now_ms).retry_at_ms

@@ -320,7 +320,7 @@ class Routing:
         found = next((one for one in candidates if one.target == target), None)
         if found is None:
             return f"{target} is no longer there"
-        if target in self._health.circuits(asked.now_ms):
+        if self._health.circuits((target,), asked.now_ms):
             return f"{target} is left: it failed lately, its circuit is open"
         if self._quotas.refuses(found.model.provider, asked.now_ms):
             return f"{target} is left: its provider has no credit or allowance left"

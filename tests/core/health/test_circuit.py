@@ -69,10 +69,26 @@ def test_servers_and_connections_open_with_the_second_failure_in_two_minutes(fai
     assert circuit_state(_failed(note_success(once, asked_ms=1), 2, failure), 2) == "closed"
 
 
-@pytest.mark.parametrize("failure", [CLIENT, SIGNATURE, classify(401), classify(404)], ids=str)
+@pytest.mark.parametrize("failure", [CLIENT, SIGNATURE, classify(400), classify(404, "", "file not found")], ids=str)
 @pytest.mark.parametrize("circuit", [CLOSED, _failed(CLOSED, 0), _failed(CLOSED, 0, LIMIT)], ids=str)
 def test_failures_of_the_client_leave_it_as_it_is(failure, circuit: Circuit) -> None:
     assert _failed(circuit, 1, failure) == circuit
+
+
+@pytest.mark.parametrize(
+    ("failure", "minutes"),
+    [(classify(401), [10, 20, 40, 60, 60]), (classify(404), [10, 20, 40, 80, 160, 320, 640, 1_280, 1_440])],
+    ids=["key", "model"],
+)
+def test_what_only_people_mend_opens_at_once_and_for_long(failure, minutes: list[int]) -> None:
+    circuit, now_ms, cooldowns = CLOSED, 0, []
+    for _ in minutes:
+        circuit = _failed(begin_probe(circuit, now_ms), now_ms, failure)
+        assert circuit.retry_at_ms is not None
+        cooldowns.append((circuit.retry_at_ms - now_ms) // 60_000)
+        now_ms = circuit.retry_at_ms
+    assert cooldowns == minutes
+    assert note_success(begin_probe(circuit, now_ms), asked_ms=now_ms) == CLOSED
 
 
 def test_one_try_at_a_time_when_the_time_is_over() -> None:
@@ -153,7 +169,7 @@ class _Model:
             self.until_ms = max(self.until_ms, now_ms + min(60_000 * 2 ** (self.openings - 1), 600_000))
 
 
-@given(st.lists(st.tuples(st.integers(0, 200_000), st.sampled_from([200, 400, 401, 429, 500]), st.booleans())))
+@given(st.lists(st.tuples(st.integers(0, 200_000), st.sampled_from([200, 400, 422, 429, 500]), st.booleans())))
 def test_it_does_what_a_short_model_does(steps: list[tuple[int, int, bool]]) -> None:
     """Requests one after the other; some are sent whatever the circuit says, as a pin does."""
     circuit, model, now_ms = CLOSED, _Model(), 0

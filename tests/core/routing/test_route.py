@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from tests.core.routing.routes import CHINESE, DEBUG, HAIKU, MODELS, OPUS, SONNET, model
+from tests.core.routing.routes import CHINESE, DEBUG, HAIKU, MODELS, OPUS, REFACTOR, SONNET, model
 from ullage.core.errors import CallError
+from ullage.core.routing.cache_terms import Habits
 from ullage.core.routing.classifier import read_verdict
 from ullage.core.routing.filtering import Constraints
 from ullage.core.routing.pools import Pool
@@ -181,6 +183,51 @@ def test_a_step_up_or_down_is_for_one_prompt_on_any_turn_and_told() -> None:
     top = resolve_route(MODELS, "@again-stronger " + DEBUG, current=OPUS)
     assert top.target == OPUS
     assert top.warnings == ("@again-stronger: there is no target stronger than frontier",)
+
+
+def test_who_is_cheaper_is_expected_to_cost_less_and_not_only_lighter() -> None:
+    dear = (MODELS[0], MODELS[1], model(HAIKU, 4, 20, 0.4, 5))
+    kept = resolve_route(dear, "@again-cheaper " + DEBUG, current=SONNET)
+    assert kept.target == SONNET
+    assert kept.warnings == ("@again-cheaper: nobody lighter than strong is expected to cost less than staying",)
+    light = model("openai/gpt-5.4-nano", 0.05, 0.4)
+    other = resolve_route((*dear, light), "@again-cheaper " + DEBUG, current=SONNET)
+    assert other.target == "openai/gpt-5.4-nano"
+    [told] = [one.reason for one in other.excluded if one.target == HAIKU]
+    assert told.startswith("@again-cheaper: it is expected to cost $")
+    assert other.warnings == ("@again-cheaper: for this prompt only, lighter than strong and cheaper",)
+
+
+def test_a_warm_cache_may_be_cheaper_than_a_lighter_model() -> None:
+    """A task of few calls in a long context, section 12.4."""
+    ask = "@again-cheaper Explain this."
+    warm = RouteSession(current=SONNET, first_turn=False, habits=Habits(calls=1))
+    kept = resolve_route(MODELS, ask, session=warm, context_tokens=100_000)
+    assert (kept.target, kept.warnings[0][:22]) == (SONNET, "@again-cheaper: nobody")
+    cold = replace(warm, cold=True)
+    assert resolve_route(MODELS, ask, session=cold, context_tokens=100_000).target == HAIKU
+
+
+def test_a_price_that_is_not_known_is_taken_for_lower_only_where_none_is_known_to_be_and_told() -> None:
+    unpriced = model("openai/gpt-5.4-nano")
+    lighter = resolve_route((MODELS[1], unpriced), "@again-cheaper " + DEBUG, current=SONNET)
+    assert lighter.target == "openai/gpt-5.4-nano"
+    assert lighter.warnings[0].endswith("lighter than strong; whether it costs less is not known")
+    priced = resolve_route((*MODELS, unpriced), "@again-cheaper " + DEBUG, current=SONNET)
+    assert priced.target == HAIKU
+    assert "openai/gpt-5.4-nano" in codes(priced)
+
+
+def test_who_is_stronger_is_expected_to_do_this_task_no_worse() -> None:
+    """A model of a higher tier may be worse at what the task is about."""
+    candidates = prepare_candidates(MODELS[:2])
+    weak = replace(
+        candidates[0].capability, coding="light", reasoning="light", tool_use="light", instruction_following="light"
+    )
+    clumsy = (replace(candidates[0], capability=weak), candidates[1])
+    kept = resolve_route(clumsy, "@again-stronger " + REFACTOR, current=SONNET)
+    assert kept.target == SONNET
+    assert kept.warnings == ("@again-stronger: nobody stronger than strong would do this task better",)
 
 
 def test_a_step_goes_from_the_current_target_even_where_that_may_not_take_the_prompt() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -9,6 +11,7 @@ from tests.core.routing.routes import (
     CHINESE,
     DEBUG,
     HAIKU,
+    MODELS,
     OPUS,
     REFACTOR,
     SONNET,
@@ -18,7 +21,11 @@ from tests.core.routing.routes import (
     model,
     scores,
 )
+from ullage.cli.route_text import tell_route
+from ullage.core.routing.cost_policy import CostPolicy
 from ullage.core.routing.filtering import make_candidate
+from ullage.core.routing.report import report_route
+from ullage.core.routing.route import Route, RouteConfig, RouteSession, resolve_route
 from ullage.core.routing.scoring import Signals, Situation
 from ullage.core.routing.selection import Guards, band, likelihood
 from ullage.core.routing.weights import Policy
@@ -177,6 +184,50 @@ def test_what_staying_and_leaving_cost_is_told() -> None:
     assert found.switch.switch_usd == pytest.approx(0.2514, abs=6e-5)
     assert found.switch.next_stay_usd == pytest.approx(0.063792, abs=1e-6)
     assert found.switch.next_switch_usd == pytest.approx(0.109011, abs=1e-6)
+
+
+def _at_sonnet(tokens: int, **more: Any) -> Route:
+    return resolve_route(MODELS, DEBUG, policy="cost", current=SONNET, context_tokens=tokens, **more)
+
+
+def test_where_the_tolerance_decides_it_is_told_and_nothing_of_how_sure_that_is() -> None:
+    """Sonnet is kept, which is dearer for the task, since the next request is not by more than a tenth."""
+    kept = _at_sonnet(36_000)
+    selection = kept.selection
+    assert selection is not None and selection.tolerance is not None
+    assert (kept.target, selection.kept, selection.rival) == (SONNET, "cache-aware stickiness", HAIKU)
+    dearer, cheaper = (one.cost_usd or 0 for one in kept.ranked[:2])
+    assert dearer > 2 * cheaper
+    assert (kept.confidence, kept.margin, selection.interval) == (None, None, None)
+    told = selection.tolerance
+    assert (told.current, told.other, told.allowed) == (SONNET, HAIKU, 1.1)
+    assert 0 < told.ratio <= told.allowed
+    assert selection.switch is not None and selection.switch.next_switch_usd
+    assert told.ratio == pytest.approx((selection.switch.next_stay_usd or 0) / selection.switch.next_switch_usd)
+    [flip] = selection.flips
+    assert (flip.term, flip.of, flip.was, flip.needed) == ("stay/switch", SONNET, told.ratio, told.allowed)
+    assert report_route(kept)["tolerance"]["ratio"] == round(told.ratio, 6)
+    text = " ".join(tell_route(kept, explain=True))
+    assert f"at {SONNET} it costs {told.ratio:.2f} times what it does at {HAIKU}; the session stays up to 1.10" in text
+    assert "lacks" not in text and "%" not in text
+
+
+def test_where_it_is_exceeded_the_session_goes_and_is_told_so_too() -> None:
+    left = _at_sonnet(1_000)
+    assert left.selection is not None and left.selection.tolerance is not None
+    assert (left.target, left.selection.rival, left.confidence) == (HAIKU, SONNET, None)
+    assert left.selection.tolerance.ratio > left.selection.tolerance.allowed
+
+
+def test_where_the_tolerance_does_not_decide_the_cost_term_does() -> None:
+    cold = _at_sonnet(36_000, session=RouteSession(current=SONNET, first_turn=False, cold=True))
+    below = _at_sonnet(36_000, config=RouteConfig(cost=CostPolicy(quality_floor=0.99)))
+    cheapest = resolve_route(MODELS, DEBUG, policy="cost", current=HAIKU, context_tokens=36_000)
+    for found in (cold, below, cheapest):
+        assert found.selection is not None
+        assert found.selection.tolerance is None
+        assert found.confidence is not None
+    assert cheapest.margin is not None and cheapest.margin > 0
 
 
 def test_likelihood_is_a_half_where_nothing_is_ahead() -> None:

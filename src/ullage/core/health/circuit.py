@@ -1,7 +1,8 @@
 """When a target is left alone, for how long, and how it is tried again (routing specification, section 18).
 
 A circuit is closed while its target does well. It opens with the first 429, or with the second failure of the server or the
-connection within two minutes; ours, since one 500 says little. When its time is over one request may try; if that fails, the time
+connection within two minutes; ours, since one 500 says little. A model that is not there and a key that is refused open it at
+once and for long, ours as well: only people mend those. When its time is over one request may try; if that fails, the time
 doubles. Times are epoch milliseconds.
 """
 
@@ -13,7 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
-    from .failures import Failure
+    from collections.abc import Mapping
+
+    from .failures import Failure, FailureKind
 
 CircuitState = Literal["closed", "open", "half-open"]
 
@@ -21,6 +24,9 @@ MOST_JITTER = 0.1
 """Part of a cooldown by which it may be longer or shorter, so that many processes do not come back at once."""
 
 _TOO_MANY = 429
+_LONGEST_MS: Mapping[FailureKind, int] = {"auth": 3_600_000, "not-found": 86_400_000}
+"""The longest cooldown of what only people mend (ours): a key is soon put right, a model seldom comes back. They begin with the
+longest one of other failures."""
 _MOST_DOUBLINGS = 32
 
 
@@ -114,10 +120,12 @@ def note_failure(
         return end_probe(circuit)
     if circuit.retry_at_ms is None:
         recent = (*(at for at in circuit.strikes if now_ms - at <= rules.within_ms), now_ms)
-        if failure.status != _TOO_MANY and len(recent) < rules.strikes:
+        if failure.status != _TOO_MANY and failure.kind not in _LONGEST_MS and len(recent) < rules.strikes:
             return replace(circuit, strikes=recent)
     openings = circuit.openings + 1
-    cooldown_ms = min(rules.cooldown_ms * 2 ** min(openings - 1, _MOST_DOUBLINGS), rules.longest_ms)
+    lasting_ms = _LONGEST_MS.get(failure.kind)
+    first_ms, most_ms = (rules.cooldown_ms, rules.longest_ms) if lasting_ms is None else (rules.longest_ms, lasting_ms)
+    cooldown_ms = min(first_ms * 2 ** min(openings - 1, _MOST_DOUBLINGS), most_ms)
     spread = round(cooldown_ms * max(-MOST_JITTER, min(MOST_JITTER, jitter)))
     return Circuit(
         openings=openings,

@@ -54,6 +54,19 @@ _FILTER = re.compile(
 )
 
 
+# A model that a provider does not have (OpenAI, Azure, DeepSeek, Mistral, OpenRouter), where it says so with a 400.
+_NO_MODEL_TYPES = frozenset({"model_not_found", "invalid_model", "DeploymentNotFound"})
+_NO_MODEL = re.compile(
+    r"\bmodel\b.{0,100}\b(?:not[ _]found|does not exist|not exist)\b"
+    r"|is not a valid model|\bno such model\b|\bunknown model\b|\binvalid model\b",
+    re.IGNORECASE,
+)
+# What a request names beside its model, which another target would not find either, or which is only there.
+_OTHER_THING = re.compile(
+    r"\b(?:file|response|item|conversation|container|cached ?content|vector store|image|video)s?\b", re.IGNORECASE
+)
+
+
 class Failure(Struct, frozen=True, kw_only=True):
     """An answer that failed, or none.
 
@@ -70,7 +83,11 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 
 def classify(status: int, error_type: str | None = None, message: str | None = None) -> Failure:
-    """An error answer, or an error inside the stream of one that began well (`status` below 400 then)."""
+    """An error answer, or an error inside the stream of one that began well (`status` below 400 then).
+
+    A key that is refused and a model that is not there count, which is ours (section 18 leaves them out): they would be chosen
+    for ever, for a target that never answers has no price but its list price.
+    """
     code, text = error_type or "", message or ""
     if status < _FIRST_ERROR:
         status = _status_of(code, text)
@@ -86,7 +103,14 @@ def classify(status: int, error_type: str | None = None, message: str | None = N
     if status >= _FIRST_SERVER_ERROR:
         return Failure(kind="server", status=status, retryable=True, counts=True, code=code, message=text)
     kind = _client_kind(status, code, text)
-    return Failure(kind=kind, status=status, retryable=kind == "signature", counts=False, code=code, message=text)
+    return Failure(
+        kind=kind,
+        status=status,
+        retryable=kind == "signature",
+        counts=kind in ("auth", "not-found"),
+        code=code,
+        message=text,
+    )
 
 
 def connection_failure(code: str, message: str = "") -> Failure:
@@ -133,9 +157,13 @@ def _status_of(code: str, text: str) -> int:
 
 
 def _client_kind(status: int, code: str, text: str) -> FailureKind:
-    if status in (_UNAUTHORIZED, _FORBIDDEN):
+    if status == _UNAUTHORIZED:
         return "auth"
-    if status == _NOT_FOUND:
+    if status in (_FORBIDDEN, _NOT_FOUND):
+        if _OTHER_THING.search(text) and "model" not in text.lower():
+            return "client"
+        return "auth" if status == _FORBIDDEN else "not-found"
+    if status == _BAD_REQUEST and (code in _NO_MODEL_TYPES or _NO_MODEL.search(text)):
         return "not-found"
     if status == _BAD_REQUEST and (code in _SIGNATURE_TYPES or _SIGNATURE.search(text)):
         return "signature"

@@ -12,36 +12,46 @@ from math import exp
 from typing import TYPE_CHECKING
 
 from .redirecting import redirect
-from .selection import QUALITY_GAP
+from .selection import QUALITY_GAP, may_stand_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .route import Route, RouteSession
     from .scoring import RouteScore
+    from .selection import Selection, Weighing
+    from .weights import Policy
 
 TEMPERATURE = 0.05
-"""By how much less utility a target is tried e times as rarely: about what separates neighbours in the worked examples."""
+"""By how much less utility (cost term, for the policy `cost`) a target is tried e times as rarely: about what separates
+neighbours in the worked examples."""
 
 _DIGITS = 6
 
 
-def propensities(ranked: Sequence[RouteScore], share: float) -> dict[str, float]:
+def propensities(selection: Selection, weighing: Weighing, share: float) -> dict[str, float]:
     """How likely each target is to get the task, the chosen one first; who has no chance is left out. They add up to 1.
 
-    `share` is the part of tasks that try another target. It is shared out by utility among those whose work is expected to be
-    little worse than the chosen one's.
+    `share` is the part of tasks that try another target. It is shared out, by what the policy orders by, among those whose work
+    is expected to be little worse than the chosen one's, and which neither a guard nor the floor of `cost` bars.
     """
-    chosen, *others = ranked
-    tried = [one for one in others if one.terms.quality > chosen.terms.quality - QUALITY_GAP] if share > 0 else []
+    chosen, *others = selection.ranked
+    tried = [one for one in others if _is_tried(one, selection, weighing)] if share > 0 else []
     if not tried:
         return {chosen.target: 1.0}
-    best = max(one.utility for one in tried)
-    weights = [exp((one.utility - best) / TEMPERATURE) for one in tried]
+    worth = [_worth(one, weighing.policy) for one in tried]
+    weights = [exp((one - max(worth)) / TEMPERATURE) for one in worth]
     whole = sum(weights)
     chances = {chosen.target: 1 - share}
     chances |= {one.target: share * weight / whole for one, weight in zip(tried, weights, strict=True)}
     return chances
+
+
+def _is_tried(one: RouteScore, selection: Selection, weighing: Weighing) -> bool:
+    little_worse = one.terms.quality > selection.chosen.terms.quality - QUALITY_GAP
+    return little_worse and may_stand_for(one, selection, weighing)
+
+
+def _worth(one: RouteScore, policy: Policy) -> float:
+    return one.terms.cost if policy == "cost" else one.utility
 
 
 def draw(chances: dict[str, float], ticket: float) -> str:
@@ -65,11 +75,13 @@ def explore(route: Route, session: RouteSession, share: float, task_id: str) -> 
     Nothing is tried where the user named a target or asked for a stronger or cheaper one, nor where a target is held warm for the
     session: that would cost money beside.
     """
-    if not route.ranked:
+    if route.selection is None:
         return route, {}
+    if route.weighing is None:
+        return route, {route.ranked[0].target: 1.0}
     is_free = session.pin is None and not route.prefix.pinned and not route.prefix.bump
     is_free = is_free and (session.current is None or session.cold)
-    chances = propensities(route.ranked, share if is_free else 0.0)
+    chances = propensities(route.selection, route.weighing, share if is_free else 0.0)
     drawn = draw(chances, ticket_of(task_id))
     told = {target: round(chance, _DIGITS) for target, chance in chances.items()}
     if drawn != route.target:

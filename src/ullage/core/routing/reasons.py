@@ -15,8 +15,9 @@ _MIXED = "mixed"
 _LONG_READING_MS = 10_000
 
 
-def tell_reasons(selection: Selection, weighing: Weighing) -> tuple[str, ...]:
-    """The reasons of a choice, in the order of section 10.4."""
+def tell_reasons(selection: Selection, weighing: Weighing, *, scored: bool = True) -> tuple[str, ...]:
+    """The reasons of a choice, in the order of section 10.4. `scored`: it was made by the scores, so a warm cache may have held
+    the session where it is."""
     chosen, task = selection.chosen, weighing.task
     signals = weighing.situation.signals.get(chosen.target, NO_SIGNALS)
     terms = chosen.terms
@@ -42,7 +43,7 @@ def tell_reasons(selection: Selection, weighing: Weighing) -> tuple[str, ...]:
         reasons.append("pool allocation above target")
     if selection.kept is not None:
         reasons.append(selection.kept)
-    elif chosen.target == weighing.situation.staying:
+    elif scored and chosen.target == weighing.situation.staying:
         reasons.append("cache-aware stickiness")
     reasons.append(chosen.candidate.capability.describe())
     return tuple(reasons)

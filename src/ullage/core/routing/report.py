@@ -34,6 +34,8 @@ def report_route(route: Route, *, explain: bool = True) -> dict[str, Any]:
         report["stop"] = to_builtins(route.stop)
     if selection is not None and selection.switch is not None:
         report["switch"] = _round(to_builtins(selection.switch))
+    if selection is not None and selection.tolerance is not None:
+        report["tolerance"] = _round(to_builtins(selection.tolerance))
     if explain:
         report["explanation"] = {
             "kept": selection.kept if selection else None,

@@ -35,7 +35,7 @@ from .pricing import NO_OVERRIDES as NO_PRICES
 from .pricing import PriceOverride
 from .reasons import tell_reasons
 from .rules import Action, Facts, KnownTier, Rule, Rules, Trigger, Verdict, find_rule, prefers, unwanted
-from .scoring import NO_SIGNALS, RouteScore, Signals, Situation, score
+from .scoring import NO_SIGNALS, RouteScore, Signals, Situation, expect_usd, outlook_of, quality_of, score
 from .selection import Guards, Selection, Weighing, select
 from .suggesting import suggest
 from .task import Analyzer, Evidence, TaskProfile, analyze_task
@@ -115,11 +115,21 @@ class RouteSession(Struct, frozen=True, kw_only=True):
     stayed_usd: float = 0.0
 
 
+class Left(Struct, frozen=True, kw_only=True):
+    """The target that a session has to leave though nobody asked for that, why, and the rank of its tier."""
+
+    target: str
+    reason: str
+    rank: int
+
+
 class Route(Struct, frozen=True, kw_only=True):
     """Where a prompt goes, and all that speaks for it.
 
     `target` is `None` where nobody may take it: `stop` says why. `ranked` begins with the target. `thinking` is the level of the
-    target, `demanded_thinking` the one before it was fitted to it. `prompt` is what the model sees: without pins.
+    target, `demanded_thinking` the one before it was fitted to it. `prompt` is what the model sees: without pins. `weighing` is
+    what the targets were weighed by, `None` for a route that was found without; `left` the session's target, where that may not
+    go on.
     """
 
     target: str | None
@@ -136,6 +146,8 @@ class Route(Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     selection: Selection | None = None
     stop: Stop | None = None
+    weighing: Weighing | None = None
+    left: Left | None = None
 
     @property
     def ranked(self) -> tuple[RouteScore, ...]:
@@ -144,7 +156,8 @@ class Route(Struct, frozen=True, kw_only=True):
 
     @property
     def confidence(self) -> float | None:
-        """How likely the target is ahead of the nearest rival, as far as the terms are in doubt; 1 where there is none."""
+        """How likely the target is ahead of the nearest rival, as far as the terms are in doubt; 1 where there is none. `None`
+        where it was not chosen by its score."""
         return self.selection.confidence if self.selection is not None else None
 
     @property
@@ -214,12 +227,16 @@ def resolve_route(
     if pin is None and not prefix.pinned:
         facts = Facts(prompt=text, context=context_tokens, images=images > 0, trigger=session.trigger)
         rule, verdicts = find_rule(config.rules, task, facts)
-    pitch = _narrow(eligible, rule, prefix, session, known)
+    situation = _situate(context_tokens, pool, session, config)
+    pitch = _narrow(eligible, rule, prefix, session, known, _Asked(task=task, situation=situation))
     action = pitch.rule.then if pitch.rule is not None else _NO_ACTION
+    if action.prefer:
+        preferred = frozenset(one.target for one in pitch.candidates if prefers(action, one.target))
+        situation = replace(situation, preferred=preferred)
     weighing = Weighing(
         task=task,
         policy=action.policy or wanted,
-        situation=_situate(context_tokens, pitch, action, pool, session, config),
+        situation=situation,
         cost=config.cost,
         guards=replace(config.guards, downgrades=True) if pitch.steps_down else config.guards,
     )
@@ -242,26 +259,42 @@ def resolve_route(
         ),
         stop=eligible.stop,
     )
-    return _decide(route, pitch, weighing, session) if pitch.candidates else route
+    if not pitch.candidates:
+        return route
+    scores = score(pitch.candidates, weighing.task, weighing.policy, weighing.situation)
+    return settle_on(replace(route, weighing=weighing, left=_find_left(pitch, session)), select(scores, weighing))
 
 
-def _decide(route: Route, pitch: _Pitch, weighing: Weighing, session: RouteSession) -> Route:
-    """The route with its target."""
-    selection = select(score(pitch.candidates, weighing.task, weighing.policy, weighing.situation), weighing)
-    chosen = selection.chosen
-    quota = session.signals.get(chosen.target, NO_SIGNALS).quota
-    warnings = [*route.warnings, *_tell_forced_step_down(chosen, pitch, session)]
-    warnings += [f"{chosen.target}: quota {quota}"] if quota in _SPENT else []
+def settle_on(route: Route, selection: Selection, *, scored: bool = True) -> Route:
+    """The route with its target, and with all that is said of that in place of what was said of another one. `scored`: it was
+    chosen by its score."""
+    chosen, weighing = selection.chosen, route.weighing
+    told = _warn_of_target(route, route.ranked[0]) if route.ranked else ()
+    reasons = route.reasons[:1] if weighing is None else tell_reasons(selection, weighing, scored=scored)
     added = [route.rule] if route.rule is not None else []
-    added += ["cache cold"] if session.cold and session.current is not None else []
+    if weighing is not None and weighing.situation.cold and weighing.situation.current is not None:
+        added.append("cache cold")
     return replace(
         route,
         target=chosen.target,
-        thinking=_fit(route.demanded_thinking, chosen.candidate.model),
-        warnings=tuple(warnings),
-        reasons=(*tell_reasons(selection, weighing), *added),
+        thinking=route.thinking_for(chosen),
+        warnings=(*(one for one in route.warnings if one not in told), *_warn_of_target(route, chosen)),
+        reasons=(*reasons, *added),
         selection=selection,
     )
+
+
+def _warn_of_target(route: Route, chosen: RouteScore) -> tuple[str, ...]:
+    """That a weaker target takes over, because the current one may not go on, which nobody asked for (complaints C4 and C34); and
+    that its quota is spent."""
+    left, weighing, told = route.left, route.weighing, []
+    if left is not None and 0 < chosen.rank < left.rank:
+        tiers = f"{_TIER_BY_RANK[chosen.rank]} in place of {_TIER_BY_RANK[left.rank]}"
+        told.append(f"{chosen.target} takes over from {left.target}, {tiers}: {left.reason}")
+    if weighing is not None:
+        quota = weighing.situation.signals.get(chosen.target, NO_SIGNALS).quota
+        told += [f"{chosen.target}: quota {quota}"] if quota in _SPENT else []
+    return tuple(told)
 
 
 def _limits(
@@ -291,12 +324,7 @@ def _limits(
     )
 
 
-def _situate(
-    context: int, pitch: _Pitch, action: Action, pool: Pool | None, session: RouteSession, config: RouteConfig
-) -> Situation:
-    preferred = (
-        frozenset(one.target for one in pitch.candidates if prefers(action, one.target)) if action.prefer else ()
-    )
+def _situate(context: int, pool: Pool | None, session: RouteSession, config: RouteConfig) -> Situation:
     return Situation(
         context=context,
         current=session.current,
@@ -305,7 +333,6 @@ def _situate(
         habits=session.habits,
         signals=session.signals,
         preferences=session.preferences,
-        preferred=frozenset(preferred),
         pool=pool,
         pool_model=config.pool_model,
         attempts=session.attempts,
@@ -315,13 +342,11 @@ def _situate(
     )
 
 
-def _tell_forced_step_down(chosen: RouteScore, pitch: _Pitch, session: RouteSession) -> tuple[str, ...]:
-    """That a weaker target takes over, because the current one may not go on: nobody asked for that (complaints C4 and C34)."""
-    left = next((one for one in pitch.excluded if one.target == session.current and one.stage in _FORCING), None)
-    if left is None or pitch.steps_down or not 0 < chosen.rank < pitch.current_rank:
-        return ()
-    tiers = f"{_TIER_BY_RANK[chosen.rank]} in place of {_TIER_BY_RANK[pitch.current_rank]}"
-    return (f"{chosen.target} takes over from {left.target}, {tiers}: {left.reason}",)
+def _find_left(pitch: _Pitch, session: RouteSession) -> Left | None:
+    out = next((one for one in pitch.excluded if one.target == session.current and one.stage in _FORCING), None)
+    if out is None or pitch.steps_down:
+        return None
+    return Left(target=out.target, reason=out.reason, rank=pitch.current_rank)
 
 
 class _Pitch(Struct, frozen=True, kw_only=True):
@@ -335,8 +360,20 @@ class _Pitch(Struct, frozen=True, kw_only=True):
     current_rank: int
 
 
+class _Asked(Struct, frozen=True, kw_only=True):
+    """What targets are compared by before they are scored."""
+
+    task: TaskProfile
+    situation: Situation
+
+
 def _narrow(
-    eligible: Eligible, rule: Rule | None, prefix: Prefix, session: RouteSession, known: Sequence[Candidate]
+    eligible: Eligible,
+    rule: Rule | None,
+    prefix: Prefix,
+    session: RouteSession,
+    known: Sequence[Candidate],
+    asked: _Asked,
 ) -> _Pitch:
     """The soft filters, stages 8 to 10: what failed, the rule, a step up or down that the prompt asks for, quotas."""
     candidates, excluded = eligible.candidates, list(eligible.excluded)
@@ -352,12 +389,13 @@ def _narrow(
             candidates, dropped = set_aside(candidates, "rules", reasons)
             excluded += dropped
     steps_down = False
-    current_rank = _rank_of(session.current, known)
+    current = next((one for one in known if one.target == session.current), None)
     if prefix.bump:
-        candidates, dropped, told = _step(candidates, prefix.bump, current_rank)
-        excluded += dropped
-        warnings.append(told)
-        steps_down = prefix.bump < 0
+        step = _step(candidates, prefix.bump, current, asked)
+        candidates = step.candidates
+        excluded += step.excluded
+        warnings.append(step.told)
+        steps_down = prefix.bump < 0 and step.taken
     spent = {
         one.target: f"the quota of {one.model.provider} is spent ({signals.quota})"
         for one in candidates
@@ -370,7 +408,7 @@ def _narrow(
         warnings=tuple(warnings),
         rule=rule,
         steps_down=steps_down,
-        current_rank=current_rank,
+        current_rank=tier_rank(current.capability.overall) if current is not None else 0,
     )
 
 
@@ -382,27 +420,71 @@ def _reasons_of(rule: Rule, candidates: Sequence[Candidate]) -> dict[str, str]:
     return {target: reason for target, reason in found.items() if reason is not None}
 
 
-def _step(
-    candidates: tuple[Candidate, ...], bump: int, rank: int
-) -> tuple[tuple[Candidate, ...], tuple[Excluded, ...], str]:
-    """Those of a higher or a lower tier than the current target's, and what is said of it (section 33, item 11)."""
-    asked = "stronger" if bump > 0 else "cheaper"
-    if not rank:
-        return candidates, (), f"@again-{asked}: the tier of the current target is not known, so nothing is changed"
+class _Step(Struct, frozen=True):
+    """Who is left after a step up or down, who is not, what is said of it, and whether it was `taken`."""
+
+    candidates: tuple[Candidate, ...]
+    excluded: tuple[Excluded, ...]
+    told: str
+    taken: bool = False
+
+
+def _step(candidates: tuple[Candidate, ...], bump: int, current: Candidate | None, asked: _Asked) -> _Step:
+    """Those of a higher or a lower tier than the current target's that hold what the word says (section 33, item 11): who is
+    stronger is expected to do this task no worse, who is cheaper to cost less."""
+    name = "@again-stronger" if bump > 0 else "@again-cheaper"
+    rank = tier_rank(current.capability.overall) if current is not None else 0
+    if current is None or not rank:
+        return _Step(candidates, (), f"{name}: the tier of the current target is not known, so nothing is changed")
+    tier = _TIER_BY_RANK[rank]
     reasons = {
-        one.target: f"@again-{asked} asks for {'more' if bump > 0 else 'less'} than {_TIER_BY_RANK[rank]}"
+        one.target: f"{name} asks for {'more' if bump > 0 else 'less'} than {tier}"
         for one in candidates
         if not _steps(tier_rank(one.capability.overall), rank, bump)
     }
+    stepped = [one for one in candidates if one.target not in reasons]
+    if not stepped:
+        return _Step(candidates, (), f"{name}: there is no target {'stronger' if bump > 0 else 'lighter'} than {tier}")
+    reasons |= _no_stronger(stepped, current, asked) if bump > 0 else _no_cheaper(stepped, current, asked)
     left, dropped = set_aside(candidates, "rules", reasons)
     if len(reasons) == len(candidates):
-        return left, dropped, f"@again-{asked}: there is no target {asked} than {_TIER_BY_RANK[rank]}"
-    return left, dropped, f"@again-{asked}: for this prompt only, {asked} than {_TIER_BY_RANK[rank]}"
+        kept = "would do this task better" if bump > 0 else "is expected to cost less than staying"
+        return _Step(candidates, (), f"{name}: nobody {'stronger' if bump > 0 else 'lighter'} than {tier} {kept}")
+    if bump > 0:
+        return _Step(left, dropped, f"{name}: for this prompt only, stronger than {tier}", taken=True)
+    doubt = "" if _prices_known((*left, current), asked) else "; whether it costs less is not known"
+    return _Step(
+        left, dropped, f"{name}: for this prompt only, lighter than {tier}{doubt or ' and cheaper'}", taken=True
+    )
 
 
-def _rank_of(target: str | None, known: Sequence[Candidate]) -> int:
-    """The rank of a target's tier; 0 where it is not known."""
-    return next((tier_rank(one.capability.overall) for one in known if one.target == target), 0)
+def _no_stronger(stepped: Sequence[Candidate], current: Candidate, asked: _Asked) -> dict[str, str]:
+    here = quality_of(asked.task, outlook_of(current.capability).careful)
+    return {
+        one.target: "@again-stronger: it is expected to do this task worse"
+        for one in stepped
+        if quality_of(asked.task, outlook_of(one.capability).careful) < here
+    }
+
+
+def _no_cheaper(stepped: Sequence[Candidate], current: Candidate, asked: _Asked) -> dict[str, str]:
+    """Those that cost as much or more. Those without a price as well where another one is known to be cheaper."""
+    usd = expect_usd([*stepped, current], asked.task, asked.situation)
+    here = usd.pop(current.target)
+    if here is None:
+        return {}
+    reasons = {
+        target: f"@again-cheaper: it is expected to cost ${cost:.4f}, staying ${here:.4f}"
+        for target, cost in usd.items()
+        if cost is not None and cost >= here
+    }
+    if any(cost is not None and cost < here for cost in usd.values()):
+        reasons |= {target: "@again-cheaper: its price is not known" for target, cost in usd.items() if cost is None}
+    return reasons
+
+
+def _prices_known(candidates: Sequence[Candidate], asked: _Asked) -> bool:
+    return None not in expect_usd(candidates, asked.task, asked.situation).values()
 
 
 def _steps(rank: int, current: int, bump: int) -> bool:

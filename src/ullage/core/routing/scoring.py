@@ -16,7 +16,7 @@ from .pricing import request_cost_usd
 from .weights import WEIGHTS, Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ullage.core.spend.prices import CallPrices
 
@@ -204,7 +204,7 @@ def score(
         target: token_prices(candidate.price, tokens) for target, candidate in zip(targets, candidates, strict=True)
     }
     request = [_request_usd(candidate, tokens, task.required_output_tokens) for candidate in candidates]
-    costs = request if situation.cache_model == "v1" else _horizon_costs(prices, task, situation)
+    costs = request if situation.cache_model == "v1" else _horizon_costs(prices.values(), targets, task, situation)
     cost_terms = _cheapness(targets, costs)
     latency = _quickness([_answer_ms(target, tokens, situation) for target in targets])
     pool = pool_scores(situation.pool, targets, situation.attempts, model=situation.pool_model)
@@ -293,8 +293,19 @@ def _request_usd(candidate: Candidate, tokens: int, output: int) -> float | None
     return request_cost_usd(candidate.price, input_tokens=tokens, output_tokens=output)
 
 
+def expect_usd(candidates: Sequence[Candidate], task: TaskProfile, situation: Situation) -> dict[str, float | None]:
+    """What each candidate is expected to cost in USD, as `RouteScore.cost_usd` has it."""
+    targets = [candidate.target for candidate in candidates]
+    tokens = max(situation.context, task.required_context_tokens)
+    if situation.cache_model == "v1":
+        usd = [_request_usd(candidate, tokens, task.required_output_tokens) for candidate in candidates]
+    else:
+        usd = _horizon_costs([token_prices(one.price, tokens) for one in candidates], targets, task, situation)
+    return dict(zip(targets, usd, strict=True))
+
+
 def _horizon_costs(
-    prices: Mapping[str, CallPrices | None], task: TaskProfile, situation: Situation
+    prices: Iterable[CallPrices | None], targets: Sequence[str], task: TaskProfile, situation: Situation
 ) -> list[float | None]:
     context, habits = situation.context, situation.habits
     fresh = max(0, task.required_context_tokens - context)
@@ -303,7 +314,7 @@ def _horizon_costs(
         None
         if known is None
         else horizon_usd(known, context=context, warm=situation.warmth(target), fresh=fresh, calls=calls, habits=habits)
-        for target, known in prices.items()
+        for target, known in zip(targets, prices, strict=True)
     ]
 
 

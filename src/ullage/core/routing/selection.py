@@ -9,6 +9,7 @@ from math import erf, inf, sqrt
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .cache_terms import token_prices
 from .cost_policy import Choice, CostPolicy, compare
@@ -67,20 +68,34 @@ class Selection(Struct, frozen=True, kw_only=True):
     `margin` is how much utility (cost term, for the policy `cost`) the nearest rival lacks to be chosen, `interval` where it lies
     with 95 % confidence, `confidence` how likely the chosen one is ahead, as far as the terms are in doubt. `margin` is `None`
     where no other could have been chosen. `switch` compares staying with leaving for the one that scored best besides.
+
+    `tolerance` is there where it decided whether the session stays, which it does by USD of the next request (section 11): then
+    neither margin nor confidence is. None of these are there where the chosen one was not chosen by its score.
     """
 
     ranked: tuple[RouteScore, ...]
     kept: Kept | None
     margin: float | None
     interval: tuple[float, float] | None
-    confidence: float
+    confidence: float | None
     rival: str | None
     flips: tuple[Flip, ...]
     switch: Switch | None = None
+    tolerance: Tolerance | None = None
 
     @property
     def chosen(self) -> RouteScore:
         return self.ranked[0]
+
+
+class Tolerance(Struct, frozen=True, kw_only=True):
+    """How the next request at the `current` target compares with one at the `other`: `ratio` is what it costs as a multiple,
+    `allowed` the highest one at which the session stays."""
+
+    current: str
+    other: str
+    ratio: float
+    allowed: float
 
 
 class Switch(Struct, frozen=True, kw_only=True):
@@ -112,8 +127,12 @@ def select(scores: Sequence[RouteScore], weighing: Weighing) -> Selection:
     current = next((one for one in ordered if one.target == weighing.situation.current), None)
     chosen, kept = _choose(ordered, current, weighing)
     rivals = [one for one in ordered if one is not chosen]
-    nearest = _nearest(chosen, rivals, current, weighing)
     other = next((one for one in ordered if one is not current), None)
+    switch = _switch(current, other, weighing) if current is not None and other is not None else None
+    tolerance = _tolerance(ordered[0], current, weighing)
+    if tolerance is not None:
+        return _by_tolerance((chosen, *rivals), kept, switch, tolerance)
+    nearest = _nearest(chosen, rivals, current, weighing)
     return Selection(
         ranked=(chosen, *rivals),
         kept=kept,
@@ -122,7 +141,55 @@ def select(scores: Sequence[RouteScore], weighing: Weighing) -> Selection:
         confidence=nearest.confidence if nearest is not None else 1.0,
         rival=nearest.rival.target if nearest is not None else None,
         flips=_flips(chosen, nearest, weighing) if nearest is not None else (),
-        switch=_switch(current, other, weighing) if current is not None and other is not None else None,
+        switch=switch,
+    )
+
+
+def stand_for(selection: Selection, chosen: RouteScore) -> Selection:
+    """The selection with another one in place of the chosen one, for a reason that is no score: what is said of that is gone."""
+    return replace(
+        selection,
+        ranked=(chosen, *(one for one in selection.ranked if one is not chosen)),
+        kept=None,
+        margin=None,
+        interval=None,
+        confidence=None,
+        rival=None,
+        flips=(),
+        tolerance=None,
+    )
+
+
+def may_stand_for(other: RouteScore, selection: Selection, weighing: Weighing) -> bool:
+    """Whether another one could have been chosen, had its score been better: neither a guard nor the floor bars it."""
+    chosen = selection.chosen
+    if weighing.policy == "cost":
+        # Where nobody reaches the floor, it is not fallen below any further.
+        return other.terms.quality >= min(weighing.cost.floor, chosen.terms.quality)
+    current = next((one for one in selection.ranked if one.target == weighing.situation.current), None)
+    return _lead(chosen, other, current, weighing) < inf
+
+
+def _by_tolerance(
+    ranked: tuple[RouteScore, ...], kept: Kept | None, switch: Switch | None, tolerance: Tolerance
+) -> Selection:
+    flip = Flip(
+        rival=tolerance.other,
+        term="stay/switch",
+        of=tolerance.current,
+        was=tolerance.ratio,
+        needed=tolerance.allowed,
+    )
+    return Selection(
+        ranked=ranked,
+        kept=kept,
+        margin=None,
+        interval=None,
+        confidence=None,
+        rival=tolerance.other if kept is not None else tolerance.current,
+        flips=(flip,),
+        switch=switch,
+        tolerance=tolerance,
     )
 
 
@@ -191,10 +258,29 @@ def _band_of(best: RouteScore, weighing: Weighing) -> float:
 
 def _stays_by_cost(best: RouteScore, current: RouteScore, weighing: Weighing) -> bool:
     """The tolerance of section 11 alone decides (section 32, row 13). Where a price is not known, nothing speaks for staying."""
-    if current.terms.quality < weighing.cost.floor or not weighing.situation.staying:
-        return False
-    choice = compare_next(current, best, weighing)
+    choice = _weighed_staying(best, current, weighing)
     return choice is not None and choice.keeps(weighing.cost.stickiness_tolerance)
+
+
+def _weighed_staying(best: RouteScore, current: RouteScore, weighing: Weighing) -> Choice | None:
+    """What the tolerance is held against; `None` where it does not decide."""
+    if current.terms.quality < weighing.cost.floor or not weighing.situation.staying:
+        return None
+    return compare_next(current, best, weighing)
+
+
+def _tolerance(best: RouteScore, current: RouteScore | None, weighing: Weighing) -> Tolerance | None:
+    if weighing.policy != "cost" or current is None or best is current:
+        return None
+    choice = _weighed_staying(best, current, weighing)
+    if choice is None or (choice.stay_usd and not choice.switch_usd):
+        return None
+    return Tolerance(
+        current=current.target,
+        other=best.target,
+        ratio=choice.ratio if choice.switch_usd else 1.0,
+        allowed=1 + weighing.cost.stickiness_tolerance,
+    )
 
 
 def compare_next(current: RouteScore, other: RouteScore, weighing: Weighing) -> Choice | None:
@@ -283,7 +369,7 @@ def _lead(chosen: RouteScore, rival: RouteScore, current: RouteScore | None, wei
     if weighing.policy == "cost":
         if rival.terms.quality < weighing.cost.floor <= chosen.terms.quality:
             return inf
-        return abs(chosen.terms.cost - rival.terms.cost)
+        return chosen.terms.cost - rival.terms.cost
     ahead = chosen.utility - rival.utility
     if chosen is current:
         return ahead + _hold(rival, current, weighing)[0]
