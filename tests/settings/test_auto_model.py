@@ -28,7 +28,7 @@ def notes(**data: Any) -> list[str]:
 
 def test_a_whole_file_is_taken_over_but_for_what_belongs_to_sending() -> None:
     found = read_auto_model(read_json(FILE))
-    assert found.notes == (f"{FILE}: not used yet: budget, failover.requestTimeoutMs",)
+    assert found.notes == (f"{FILE}: not used yet: budget",)
     assert found.values == {
         "routing.policy": "cost",
         "routing.pool": "general",
@@ -37,6 +37,7 @@ def test_a_whole_file_is_taken_over_but_for_what_belongs_to_sending() -> None:
         "routing.quota.enabled": True,
         "routing.quota.window_ms": 86_400_000,
         "routing.failover.max_attempts": 4,
+        "routing.failover.request_timeout_ms": 180_000,
         "routing.classifier.enabled": False,
         "routing.classifier.threshold": 0.4,
         "routing.classifier.timeout_ms": 2_000,

@@ -28,6 +28,8 @@ KEYS: dict[str, tuple[str, Mapping[str, str]]] = {
     "classifier.confidenceThreshold": ("routing.classifier.threshold", _NO_WORDS),
     "classifier.timeoutMs": ("routing.classifier.timeout_ms", _NO_WORDS),
     "failover.maxAttempts": ("routing.failover.max_attempts", _NO_WORDS),
+    "failover.firstOutputTimeoutMs": ("routing.failover.first_output_timeout_ms", _NO_WORDS),
+    "failover.requestTimeoutMs": ("routing.failover.request_timeout_ms", _NO_WORDS),
     "shadow.enabled": ("routing.shadow", _NO_WORDS),
     "quota.enabled": ("routing.quota.enabled", _NO_WORDS),
     "quota.windowMs": ("routing.quota.window_ms", _NO_WORDS),
@@ -50,7 +52,7 @@ TABLES = frozenset(
 )
 """Keys whose names below are the user's own, or lists of entries."""
 
-NOT_YET = ("budget", "failover.firstOutputTimeoutMs", "failover.requestTimeoutMs")
+NOT_YET = ("budget",)
 NO_COUNTERPART = {"enabled": True, "cacheAware.enabled": True, "pricing.litellm.url": None}
 """With the value that asks for nothing else than what is so anyway: a client asks for the router by name, caches are always
 priced, and there is one address of the catalogue."""
