@@ -36,7 +36,7 @@ golden: $(VENV)/.dev ## rewrite golden files; read the diff before it is committ
 	@UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/golden tests/cli
 
 reference: $(VENV)/.dev ## rewrite the generated pages of the manual
-	@$(BIN)/python scripts/settings_reference.py --write && $(BIN)/python scripts/denominators_reference.py --write && $(BIN)/python scripts/cli_reference.py --write && $(BIN)/python scripts/readme_capture.py --write
+	@$(BIN)/python scripts/settings_reference.py --write && $(BIN)/python scripts/denominators_reference.py --write && $(BIN)/python scripts/exports_reference.py --write && $(BIN)/python scripts/cli_reference.py --write && $(BIN)/python scripts/readme_capture.py --write
 
 accuracy: $(VENV)/.dev ## measure anew what docs/reference/accuracy.md says, on the recorded data beside the repository
 	@$(BIN)/python scripts/accuracy_report.py --write && $(BIN)/python scripts/payload_report.py --write && $(BIN)/python scripts/replay_report.py --write

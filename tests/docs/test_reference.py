@@ -13,7 +13,9 @@ from ullage.settings import catalog
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("script", ["settings_reference.py", "denominators_reference.py", "cli_reference.py"])
+@pytest.mark.parametrize(
+    "script", ["settings_reference.py", "denominators_reference.py", "exports_reference.py", "cli_reference.py"]
+)
 def test_a_generated_page_is_up_to_date(script: str) -> None:
     ended = subprocess.run(
         [sys.executable, str(ROOT / "scripts" / script)], capture_output=True, text=True, check=False

@@ -22,6 +22,7 @@ COMMANDS: Table = {
     "manifest": ("ullage.cli.manifest:command", "Show the record of one call."),
     "why": ("ullage.cli.why:command", "Say why a call was sent as it was."),
     "metrics": ("ullage.cli.metrics:command", "Show attempts, times, cost and caches of recorded calls."),
+    "export": ("ullage.cli.export:command", "Write what is recorded as rows for other programs."),
     "pin": ("ullage.cli.pin:command", "Keep a text in every request of a session or project."),
     "memory": ("ullage.cli.memory:command", "Note claims that later requests are told of."),
     "mcp": ("ullage.cli.mcp:command", "Serve an agent by MCP: recall, artifacts, pins."),

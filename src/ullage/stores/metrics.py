@@ -17,7 +17,7 @@ from ullage.core.profiles.cache_rules import find_cache_rule
 from ullage.core.profiles.pricing import fill_prices, prices_at
 
 from .report import iso_time, target_of
-from .route_records import read_prices
+from .route_records import AttemptRecord, read_prices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,7 +40,7 @@ _SPAN = re.compile(r"(\d{1,6})\s*([mhdw])")
 _HOUR_MS = 3_600_000
 
 # Nobody waits for these, and no tokens are spent: they are no attempts at an answer.
-_NO_ATTEMPTS = frozenset({"count_tokens"})
+NO_ATTEMPTS = frozenset({"count_tokens"})
 _SUCCESSES = frozenset({"ok", "unparsed"})
 _FAILURES = frozenset({"error", "cut"})
 
@@ -57,7 +57,7 @@ def report_metrics(store: Reader, *, since_ms: int, until_ms: int, by: Group = "
     tallies: dict[str, defaultdict[str, Tally]] = {group: defaultdict(Tally) for group in ("target", "provider", by)}
     hourly: defaultdict[int, Tally] = defaultdict(Tally)
     for client, call in _calls(store, since_ms):
-        if call.created_ms > until_ms or call.kind in _NO_ATTEMPTS or call.outcome == "answered":
+        if call.created_ms > until_ms or call.kind in NO_ATTEMPTS or call.outcome == "answered":
             continue
         names = {"target": target_of(call), "provider": call.provider, "client": client, "session": call.session}
         for group, rows in tallies.items():
@@ -108,7 +108,7 @@ class Tally:
         self._unexpected: Counter[str] = Counter()
         self._misses: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
-    def add(self, call: CallRecord) -> None:
+    def add(self, call: CallRecord | AttemptRecord) -> None:
         """Adds a call."""
         self.attempts += 1
         self._outcomes[call.outcome] += 1
@@ -153,7 +153,7 @@ class Tally:
             "misses": {cause: dict(sums) for cause, sums in sorted(self._misses.items())},
         }
 
-    def _add_usage(self, call: CallRecord, usage: dict[str, Any]) -> None:
+    def _add_usage(self, call: CallRecord | AttemptRecord, usage: dict[str, Any]) -> None:
         for part in (*_INPUTS, "output"):
             self._tokens[part] += usage.get(part) or 0
         cost = cost_nano_usd(usage, _prices(call), find_cache_rule(call.provider, call.model))
@@ -198,8 +198,17 @@ def cost_nano_usd(usage: dict[str, Any], prices: Prices | None, rule: CacheRule)
     return round(micro_usd * _NANO_PER_MICRO)
 
 
-def _prices(call: CallRecord) -> Prices | None:
+def cost_of(call: AttemptRecord) -> int | None:
+    """What a call cost, in billionths of a dollar; `None` where no usage was reported, or a price is not known."""
+    if call.usage is None:
+        return None
+    return cost_nano_usd(call.usage, call.prices, find_cache_rule(call.provider, call.model))
+
+
+def _prices(call: CallRecord | AttemptRecord) -> Prices | None:
     """The prices that were known of the target when the call was made."""
+    if isinstance(call, AttemptRecord):
+        return call.prices
     return read_prices(((call.awareness or {}).get("profile") or {}).get("prices"))
 
 

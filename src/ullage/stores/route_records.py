@@ -159,6 +159,7 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
     estimated_input_tokens: int | None = None
     usage: dict[str, Any] | None = None
     awareness: AttemptAwareness | None = None
+    cache: dict[str, Any] | None = None
     route: AttemptRoute | None = None
 
     @property

@@ -16,7 +16,7 @@ from ullage.core.profiles.cache_rules import find_cache_rule
 from ullage.core.profiles.pricing import prices_at
 
 from .base import ATTEMPTS_READ
-from .metrics import cost_nano_usd
+from .metrics import NO_ATTEMPTS, cost_nano_usd
 from .report import iso_time
 from .route_records import AttemptRecord, Judgement
 
@@ -30,7 +30,6 @@ Delivery = Literal["unknown", "failure", "cancelled"]
 """What the provider made of it: `unknown` where all was delivered, for that does not say how the task went."""
 
 _HELPER = "helper"
-_UNPAID = frozenset({"count_tokens"})
 _FAILURES = frozenset({"error", "cut"})
 _INPUTS = ("input_fresh", "cache_read", "cache_write")
 _NANO = 1_000_000_000
@@ -171,16 +170,16 @@ def _summarize(reader: Reader, attempts: Iterable[AttemptRecord]) -> list[TaskSu
         task = task_id_of(call)
         if task is not None:
             tasks[task].append(call)
-        elif call.kind not in _UNPAID:
+        elif call.kind not in NO_ATTEMPTS:
             helpers[call.session].append(call)
     judged = judgements(reader.outcomes())
     return [
-        summarize_task(calls, _during(calls, helpers[calls[0].session]), judged.get(task))
+        summarize_task(calls, meanwhile(calls, helpers[calls[0].session]), judged.get(task))
         for task, calls in tasks.items()
     ]
 
 
-def _during(calls: Sequence[AttemptRecord], helpers: Sequence[AttemptRecord]) -> list[AttemptRecord]:
+def meanwhile(calls: Sequence[AttemptRecord], helpers: Sequence[AttemptRecord]) -> list[AttemptRecord]:
     """Those of the helpers that were asked for while a task went on."""
     begin, end = min(call.created_ms for call in calls), _end_ms(calls)
     return [call for call in helpers if begin <= call.created_ms <= end]
