@@ -8,20 +8,24 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from itertools import cycle
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx2
 import pytest
 import pytest_asyncio
 
+from tests.conformance.test_managed_sdks import PROGRAMS, TURNS
 from tests.core.translation.relay import MODELS, PAIR_IDS, PAIRS, REPLIES, Asked, Program, Relay, Seen
 from tests.core.translation.test_matrix import STOPS, usage_in
+from tests.gateway.routes import override
 from ullage.core.translation import Target
 from ullage.core.wire import DIALECTS, Dialect
 from ullage.daemon import Daemon
 from ullage.engine.steering import HOST
 from ullage.stores import CallRecord, RouteOverride
-from ullage.testing import FakeProvider, Fault, Reply, Rule
+from ullage.testing import FakeProvider, Fault, Received, Recorder, Reply, Rule
 from ullage.testing.gateway import run_gateway
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -149,3 +153,70 @@ async def test_a_stream_that_does_not_end_well_never_looks_whole(
     assert seen.error is not None
     assert seen.error[1] == words
     assert (await stage.newest()).outcome == outcome
+
+
+# --- Long conversations that are moved from protocol to protocol ---
+
+
+class Restless(Recorder):
+    """Pins a target of another protocol at every third request that arrives, in the middle of tool loops too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gateway: Daemon | None = None
+        self._pins = cycle(DIALECTS)
+
+    def add(self, received: Received) -> None:
+        super().add(received)
+        if self.gateway is not None and self.total % 3 == 0:
+            target = next(self._pins)
+            override(self.gateway, "pin", f"at-{target}/{MODELS[target]}", session="")
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["json", "stream"])
+@pytest.mark.parametrize("client", DIALECTS)
+async def test_a_conversation_of_an_sdk_goes_on_in_whatever_protocol(
+    client: Dialect, stream: bool, tmp_path: Path
+) -> None:
+    recorder = Restless()
+    names: Any = {"gpt-x": {}, "claude-x": {}, "gemini-x": {}}
+    async with FakeProvider(recorder=recorder, strict=True) as fake:
+        sections = {
+            "models": {"refresh": False, "overrides": {f"at-{one}/{MODELS[one]}": KNOWN for one in DIALECTS}},
+            "providers": {
+                f"at-{one}": {"url": fake.url, "dialects": [one], "key": "none", "models": [MODELS[one]]}
+                for one in DIALECTS
+            },
+            "routing": {"aliases": names, "thinking": "high"},
+        }
+        nowhere = dict.fromkeys(DIALECTS, "http://127.0.0.1:1")
+        async with run_gateway(nowhere, tmp_path, **sections) as gateway:
+            recorder.gateway = gateway
+            answers, _ = await PROGRAMS[client](gateway.url, stream)
+    assert [one.status for one in fake.requests] == [200] * (2 * TURNS)
+    assert all("The tool returned" in answer and "found found" in answer for answer in answers)
+    assert {one.dialect for one in fake.requests} == set(DIALECTS)
+
+
+@pytest.mark.parametrize("client", ["openai-responses", "gemini"])
+async def test_a_model_that_binds_its_thinking_gets_none_behind_another_history(
+    client: Dialect, tmp_path: Path
+) -> None:
+    """Managed mode leaves turns out; what such a model had thought behind them is refused by its provider."""
+    model = "claude-opus-5-5"
+    facts = {**KNOWN, "context_window": 8_000, "max_output_tokens": 4_200, "safety_margin_tokens": 0}
+    async with FakeProvider(strict=True) as fake:
+        sections = {
+            "mode": "managed",
+            "models": {"refresh": False, "overrides": {f"at-it/{model}": facts}},
+            "providers": {"at-it": {"url": fake.url, "dialects": ["anthropic"], "key": "none", "models": [model]}},
+            "routing": {"aliases": {"gpt-x": {}, "gemini-x": {}}, "thinking": "high"},
+        }
+        nowhere = dict.fromkeys(DIALECTS, "http://127.0.0.1:1")
+        async with run_gateway(nowhere, tmp_path, **sections) as gateway:
+            answers, history = await PROGRAMS[client](gateway.url, True)
+        sent = [json.loads(one.body) for one in fake.requests]
+    assert [one.status for one in fake.requests] == [200] * (2 * TURNS)
+    assert all("found found" in answer for answer in answers)
+    assert len(sent[-1]["messages"]) < history * 0.6
+    assert any(b'"type":"thinking"' in one.body for one in fake.requests)

@@ -535,7 +535,8 @@ def _translated(
     decision = observation.decision
     if decision is None or decision.destination.dialect == cleared.dialect:
         return departure
-    found = translate(managed.conversation() if managed is not None else cleared, decision)
+    changed = managed is not None and managed.body is not None
+    found = translate(managed.conversation() if managed is not None else cleared, decision, changed=changed)
     observation.told = replace(tell_route(decision, found.thinking), losses=found.dropped)
     return replace(departure, body=found.body, plain=True, translated=found, route=observation.told)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from ullage.core.profiles.binding import binds_thinking
 from ullage.core.translation import Target, TranslationRefused, translate_request
 from ullage.core.wire import DIALECTS
 
@@ -50,11 +53,14 @@ class Translating:
         return None
 
 
-def translate(conversation: Conversation, decision: Decision) -> TranslatedRequest:
-    """The request in the words of the target that was chosen. Raises `TranslationRefused`."""
+def translate(conversation: Conversation, decision: Decision, *, changed: bool) -> TranslatedRequest:
+    """The request in the words of the target that was chosen. `changed`: a plan has left out some of its history, so a model that
+    takes thinking back only behind what it was made on gets none. Raises `TranslationRefused`."""
     model = decision.candidate.model
     level = None if decision.as_asked else decision.thinking
     target = _target(model, decision.destination.dialect)
+    if changed and binds_thinking(model.id):
+        target = replace(target, reasoning=False)
     return translate_request(conversation, target, level="off" if model.reasoning is False else level)
 
 

@@ -49,6 +49,19 @@ def test_results_without_ids_belong_to_the_calls_of_their_tool_in_order() -> Non
     assert found == (["call call_1", "call_1: 1", "call call_2", "call_2: 3", "call call_3", "call_3: 2"], [])
 
 
+def test_results_without_ids_belong_to_calls_with_ids_too() -> None:
+    """Programs of Gemini answer the calls of other providers' models without repeating their ids."""
+    both = Message(role="assistant", parts=(*call("a", "cat").parts, *call("b", "ls").parts, *call("c", "cat").parts))
+    found = settled(both, result("", "1", "cat"), result("", "2", "ls"), result("", "3", "cat"))
+    assert found == (["call a", "call b", "call c", "a: 1", "b: 2", "c: 3"], [])
+
+
+def test_a_result_of_another_id_belongs_to_no_call_of_the_same_name() -> None:
+    found, told = settled(call("a", "cat"), result("x", "1", "cat"), result("", "2", "cat"))
+    assert found == ["call a", "a: 2", "Result of an earlier call of a tool cat:", "1"]
+    assert told == ["orphan_result"]
+
+
 def test_a_result_without_its_call_becomes_text_of_the_user() -> None:
     assert settled(result("x", "1", "ls")) == (["Result of an earlier call of a tool ls:", "1"], ["orphan_result"])
 

@@ -77,6 +77,17 @@ def test_reasoning_comes_back_to_its_model_as_it_left(client: Dialect, target: D
 @pytest.mark.parametrize(
     ("client", "target"), WAYS, ids=[f"{client} client, {target} target" for client, target in WAYS]
 )
+def test_a_model_that_would_not_take_its_reasoning_back_gets_none(client: Dialect, target: Dialect) -> None:
+    payload = next_request(client, answer_for(client, target))
+    body = body_of(client, payload, target, reasoning=False)
+    assert find_refusal(target, body) is None
+    text = json.dumps(body)
+    assert THOUGHT not in text and seal(THOUGHT) not in text
+
+
+@pytest.mark.parametrize(
+    ("client", "target"), WAYS, ids=[f"{client} client, {target} target" for client, target in WAYS]
+)
 def test_reasoning_never_reaches_another_family(client: Dialect, target: Dialect) -> None:
     payload = next_request(client, answer_for(client, target))
     for other in DIALECTS:

@@ -25,7 +25,8 @@ class Target(Struct, frozen=True, kw_only=True):
     """A model that speaks a dialect. `None` is not known.
 
     `model` is the name that the provider knows it by. `max_output_tokens` is the longest answer it can give. `thinking` is how it
-    is told how much to think; where it is not given, the rule of its name holds (`find_thinking_rule`).
+    is told how much to think; where it is not given, the rule of its name holds (`find_thinking_rule`). Without `reasoning` it is
+    given none back, not even its own: what it was made on has changed.
     """
 
     dialect: Dialect
@@ -34,6 +35,7 @@ class Target(Struct, frozen=True, kw_only=True):
     images: bool | None = None
     tools: bool | None = None
     thinking: ThinkingRule | None = None
+    reasoning: bool = True
 
     @property
     def kind(self) -> Kind:

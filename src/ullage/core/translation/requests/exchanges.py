@@ -32,7 +32,8 @@ class _Exchange:
 
 
 class _Book:
-    """All exchanges of a conversation, found by the client's id, else by the tool's name (Gemini), oldest first."""
+    """All exchanges of a conversation, found by the client's id, else by the tool's name, oldest first: programs of Gemini leave
+    the ids out, on both sides or only in results."""
 
     def __init__(self, ids: Ids) -> None:
         self._ids = ids
@@ -42,13 +43,17 @@ class _Book:
     def open(self, call: Call) -> _Exchange:
         """A call, with an id that no other has."""
         exchange = _Exchange(replace(call, id=self._ids.settle(call.id)))
-        self._open[f"id {call.id}" if call.id else f"name {call.name}"].append(exchange)
+        keys = (f"id {call.id}", f"any {call.name}") if call.id else (f"name {call.name}", f"any {call.name}")
+        for key in keys:
+            self._open[key].append(exchange)
         return exchange
 
     def answer(self, result: Result) -> _Exchange | None:
         """The exchange that a result completes; `None` for one without a call that waits for it."""
-        for key in (f"id {result.id}", f"name {result.name}"):
-            waiting = self._open.get(key)
+        for key in _keys(result):
+            waiting = self._open[key]
+            while waiting and waiting[0].result is not None:
+                waiting.popleft()
             if waiting:
                 exchange = waiting.popleft()
                 name, call_id = exchange.call.name, exchange.call.id
@@ -59,8 +64,13 @@ class _Book:
 
     def repeats(self, result: Result) -> bool:
         """Whether the same result was there before."""
-        known = self._answered.get(f"id {result.id}") or self._answered.get(f"name {result.name}")
+        known = next((found for key in _keys(result) if (found := self._answered.get(key)) is not None), None)
         return known is not None and known.result is not None and known.result.parts == result.parts
+
+
+def _keys(result: Result) -> tuple[str, ...]:
+    """What its call may stand under: its own id, or, without one or where that call has none, the name of its tool."""
+    return (f"id {result.id}", f"name {result.name}") if result.id else (f"any {result.name}",)
 
 
 def settle_exchanges(messages: Sequence[Message], ids: Ids, losses: Losses) -> list[Message]:

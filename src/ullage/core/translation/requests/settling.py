@@ -127,18 +127,19 @@ def _as_instruction(part: Part) -> Part:
 
 
 def _keep_own_reasoning(messages: Sequence[Message], target: Target, losses: Losses) -> list[Message]:
-    """Reasoning goes back to the model that it came from, whole; no other can check its seal (complaint C10)."""
+    """Reasoning goes back to the model that it came from, whole; no other can check its seal (complaint C10), and some models not
+    even their own behind something else."""
     kept = []
     for message in messages:
         parts = tuple(part for part in message.parts if not isinstance(part, Reasoning) or _is_own(part, target))
         if len(parts) < len(message.parts):
-            losses.add("foreign_reasoning", "messages", "Reasoning of another model is left out.")
+            losses.add("foreign_reasoning", "messages", "Reasoning is left out that the model would not take back.")
         kept.append(replace(message, parts=parts))
     return kept
 
 
 def _is_own(reasoning: Reasoning, target: Target) -> bool:
-    return reasoning.seal is not None and opens_for(reasoning.seal, target.dialect, target.model)
+    return target.reasoning and reasoning.seal is not None and opens_for(reasoning.seal, target.dialect, target.model)
 
 
 def _merge(messages: Iterable[Message]) -> list[Message]:
