@@ -113,6 +113,41 @@ async def test_the_fail_safe_route_avoids_a_provider_that_asked_to_wait(
     assert [one["code"] for one in came.route["excluded"]] == ["quota-blocked"]
 
 
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_a_target_that_is_not_there_is_left_alone_by_all_sessions(
+    status: int, tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    """The cheapest one would be chosen for ever, with a bonus for staying."""
+    rules = [Rule(model=ONE[4:], fault=Fault(status=status))]
+    async with FakeProvider(rules) as fake:
+        async with _run_two(fake, tmp_path) as gateway:
+            came = [await _is_chosen(gateway, client, f"{HARD} {n}", session=f"s{n % 4}") for n in range(5)]
+    assert [one.status for one in came] == [status, 200, 200, 200, 200]
+    assert [one.headers["x-ullage-target"] for one in came] == [ONE, TWO, TWO, TWO, TWO]
+    for one in came[1:]:
+        assert {"target": ONE, "code": "circuit-open"}.items() <= one.route["excluded"][0].items()
+    assert "cache-aware stickiness" not in came[4].route["reasons"]
+
+
+async def test_a_session_does_not_stick_to_a_target_that_refused_its_newest_request(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    rules = [Rule(times=1, fault=Fault(status=400, message="messages: field required"))]
+    async with FakeProvider(rules) as fake:
+        async with _run_two(fake, tmp_path) as gateway:
+            came = []
+            for number in range(1, 4):
+                turns = [turn for index in range(number) for turn in (f"{HARD} {index}", "Done.")][:-1]
+                came.append(await ask(gateway, client, make_request("anthropic", model="auto", turns=turns)))
+    assert [one.status for one in came] == [400, 200, 200]
+    target = came[1].route["target"]
+    assert [one.route["target"] for one in came] == [target] * 3
+    assert came[1].route["notes"] == [f"{target} did not answer the newest request, so nothing keeps the session there"]
+    assert [("cache-aware stickiness" in one.route["reasons"]) for one in came] == [False, False, True]
+    assert came[1].route["ranked"][0]["terms"]["stickiness"] == 0
+    assert came[2].route["excluded"] == came[2].route["notes"] == []
+
+
 MISTAKE = Exchange(
     tool="edit",
     arguments={"path": "a.py", "oldText": "x"},

@@ -59,6 +59,81 @@ async def test_where_routing_is_off_the_session_stays_where_it_is(
     assert "routing is off for this session" in second.route["notes"]
 
 
+TITLE = make_request(
+    "anthropic",
+    model="auto",
+    turns=("Name this.",),
+    extra={
+        "output_config": {
+            "format": {"type": "json_schema", "schema": {"type": "object", "properties": {"title": {"type": "string"}}}}
+        }
+    },
+)
+"""An errand of Claude Code, which goes to the cheapest target by itself."""
+
+
+async def test_a_pin_holds_for_errands_too(tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession) -> None:
+    """Who pins a target may do so for where the words go."""
+    async with run_routed(fake, tmp_path) as gateway:
+        before = await ask(gateway, client, TITLE, user_agent="claude-cli/2.1.0")
+        override(gateway, "pin", FRONTIER)
+        pinned = await ask(gateway, client, TITLE, user_agent="claude-cli/2.1.0")
+        override(gateway, "pin", "corp/gone")
+        stopped = await ask(gateway, client, TITLE, user_agent="claude-cli/2.1.0")
+    assert (before.route["reason"], before.route["target"]) == ("helper", LIGHT)
+    assert (pinned.route["reason"], pinned.route["target"], pinned.route["thinking"]) == ("helper", FRONTIER, "off")
+    assert stopped.status == 400
+    assert len(fake.requests) == 2
+
+
+async def test_where_routing_is_off_errands_stay_as_well(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with run_routed(fake, tmp_path) as gateway:
+        turns = [f"@model:{FRONTIER} {EASY}"]
+        await ask(gateway, client, make_request("anthropic", model="auto", turns=turns))
+        override(gateway, "activation", "off")
+        errand = await ask(gateway, client, TITLE, user_agent="claude-cli/2.1.0")
+    assert (errand.route["reason"], errand.route["target"]) == ("helper", FRONTIER)
+    assert errand.route["reasons"][-2:] == [f"stays at {FRONTIER}", f"would select {LIGHT}"]
+
+
+@pytest.mark.parametrize("how", ["off", "shadow"])
+async def test_where_routing_is_off_or_only_watched_nothing_is_escalated(
+    how: str, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    came = []
+    async with run_routed(fake, tmp_path, routing={"policy": "cost", "shadow": how == "shadow"}) as gateway:
+        for mistakes in range(4):
+            turns: list[str | Exchange] = [EASY, *[MISTAKE] * mistakes]
+            came.append(await ask(gateway, client, make_request("anthropic", model="auto", turns=turns)))
+            if how == "off":
+                override(gateway, "activation", "off")
+    assert [one.route["target"] for one in came] == [LIGHT] * 4
+    told = [note for one in came for note in one.route["notes"] if "mistakes of Edit" in note]
+    assert len(told) == (how == "shadow")
+    assert all(note.startswith("would go on at anthropic/claude-") for note in told)
+
+
+async def test_what_is_told_of_an_escalated_task_is_told_of_where_it_went(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with run_routed(fake, tmp_path, routing={"policy": "cost"}) as gateway:
+        for mistakes in range(3):
+            turns: list[str | Exchange] = [EASY, *[MISTAKE] * mistakes]
+            request = make_request("anthropic", model="auto", turns=turns)
+            came = await ask(gateway, client, request, x_ullage_trace="1")
+    assert came.route["target"] == STRONG
+    line, why = came.headers["x-ullage-route"], came.headers["x-ullage-why"]
+    assert line.count("2 mistakes of Edit") == why.count("2 mistakes of Edit") == 1
+    for told in (line, why, ", ".join(came.route["reasons"])):
+        assert "low cost" not in told and "$1/$5" not in told and "cache-aware stickiness" not in told
+        assert "$3/$15" in told
+        assert "capability strong" in told
+    assert "confidence=" not in why
+    assert came.route["confidence"] is None
+
+
 async def test_shadow_records_what_it_would_have_taken(
     tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:

@@ -21,6 +21,7 @@ from ullage.core.routing.identity import find_identity
 from ullage.core.routing.prefix import parse_prefix
 from ullage.core.routing.redirecting import redirect, shadow
 from ullage.core.routing.route import Route, RouteConfig, RouteSession, active_pool, resolve_route
+from ullage.core.routing.selection import may_stand_for
 from ullage.core.routing.task import analyze_task
 from ullage.core.routing.thinking import LEVELS
 from ullage.core.routing.turn import gather_evidence
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ullage.core.routing.filtering import Candidate
-    from ullage.core.routing.scoring import Signals
+    from ullage.core.routing.scoring import RouteScore, Signals
     from ullage.core.routing.task import TaskProfile
     from ullage.core.routing.turn import Turn
     from ullage.settings import Settings
@@ -148,8 +149,9 @@ class RoutePlanning:
         plain = RouteSession(
             first_turn=turn.first and not asked.helper,
             current=current,
-            pin=None if asked.helper else overrides.pin,
+            pin=overrides.pin,
             cold=cold is not None,
+            failing=known.failing,
             warm=warm,
             trigger="extension" if asked.helper else "user",
             failed=failed,
@@ -191,6 +193,8 @@ class RoutePlanning:
 
         route, self._faults, fault = route_safely(plan, fall_back, self._faults, asked.now_ms)
         notes = [f"cache cold ({cold})"] if cold is not None else []
+        if known.failing and current is not None:
+            notes.append(f"{current} did not answer the newest request, so nothing keeps the session there")
         if fault is not None:
             _log.error("No route could be planned; the fail-safe one is taken.", exc_info=fault)
             notes.append("routing failed, the fail-safe route is taken")
@@ -199,7 +203,7 @@ class RoutePlanning:
         pinned = overrides.pin is not None or route.prefix.pinned
         if route.target is None:
             return Planned(route=route, notes=tuple(notes), pinned=pinned)
-        planned = self._redirected(route, session, overrides, failed, task_id, fresh=fresh and not asked.helper)
+        planned = self._redirected(route, session, overrides, failed, task_id, fresh=fresh, helper=asked.helper)
         return replace(planned, notes=(*notes, *planned.notes), pinned=pinned)
 
     def _redirected(
@@ -211,20 +215,23 @@ class RoutePlanning:
         task_id: str,
         *,
         fresh: bool,
+        helper: bool,
     ) -> Planned:
-        """What is made of a choice: another target of the same model after a failure, a lot that is drawn, or none at all."""
+        """What is made of a choice: another target of the same model after a failure, a lot that is drawn, or none at all. Where
+        routing is off, errands stay as well; they are neither watched nor drawn by lot."""
         route, notes = self._stand_in(route, failed)
         chances: Mapping[str, float] = {route.target: 1.0} if route.target is not None else {}
         selected: str | None = None
-        if fresh:
-            if overrides.off:
-                route, _ = shadow(route, session)
-                notes = (*notes, "routing is off for this session")
-            elif self._settings.routing.shadow:
+        if overrides.off and (fresh or helper):
+            route, _ = shadow(route, session, why="stays at")
+            notes = (*notes, "routing is off for this session")
+        elif fresh and not helper:
+            if self._settings.routing.shadow:
                 route, selected = shadow(route, session)
             else:
                 route, chances = explore(route, session, self._settings.routing.explore, task_id)
-        return Planned(route=route, notes=notes, propensities=chances, shadow=selected)
+        told = {route.target: 1.0} if route.target is not None and route.target not in chances else chances
+        return Planned(route=route, notes=notes, propensities=told, shadow=selected)
 
     def _stand_in(self, route: Route, failed: Mapping[str, str]) -> tuple[Route, tuple[str, ...]]:
         """After a failure an untried target of the same logical model goes first (section 20.1)."""
@@ -234,7 +241,7 @@ class RoutePlanning:
             return route, ("all targets that may take it have failed lately",)
         aliases = self._settings.routing.identities
         wanted = {find_identity(target, aliases=aliases).value for target in failed}
-        alike = (one.target for one in route.ranked if find_identity(one.target, aliases=aliases).value in wanted)
+        alike = (one.target for one in _open_to(route) if find_identity(one.target, aliases=aliases).value in wanted)
         target = next((one for one in alike if one not in failed), None)
         return (redirect(route, target), ("retry failover",)) if target is not None else (route, ("retry failover",))
 
@@ -285,6 +292,14 @@ def _check_pool(config: RouteConfig, overrides: Overrides) -> None:
         set_since = overrides.pool == config.pool
         hint = f"{error.hint} `ullage auto pool --clear` takes back what was set." if set_since else error.hint
         raise RoutingError(error.message, hint=hint, code=error.code) from error
+
+
+def _open_to(route: Route) -> Sequence[RouteScore]:
+    """Whoever may stand in for the chosen target."""
+    selection, weighing = route.selection, route.weighing
+    if selection is None or weighing is None:
+        return route.ranked
+    return [one for one in route.ranked if one is selection.chosen or may_stand_for(one, selection, weighing)]
 
 
 def _warm(asked: Asked, known: SessionRoute, current: str | None, tokens: int) -> Mapping[str, int]:

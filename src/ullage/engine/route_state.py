@@ -55,11 +55,12 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 
 class SessionRoute(Struct, kw_only=True):
-    """One session. `current` is the target of its last task; `authors` say whose the answers are, each from a number of messages
-    on; `compacting`: a summary was asked for; `compacted`: the history was summarised since the last
-    task. USD as `RouteSession` has them."""
+    """One session. `current` is the target of its last task, `failing`: it did not answer its newest request; `authors` say
+    whose the answers are, each from a number of messages on; `compacting`: a summary was asked for; `compacted`: the history was
+    summarised since the last task. USD as `RouteSession` has them."""
 
     current: str | None = None
+    failing: bool = False
     task: TaskState | None = None
     failed: dict[str, Failure] = field(default_factory=dict)
     authors: list[tuple[int, str | None]] = field(default_factory=list)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
@@ -144,6 +145,7 @@ class Routing:
         self.sessions = SessionRoutes()
         self._escalates = routing.escalation
         self._targets = targets
+        self._watches = routing.shadow
         self._quotas = quotas
         self._health = health
         self._store = store
@@ -182,7 +184,7 @@ class Routing:
         known, turn = self.sessions.find(asked.session), read_turn(asked.conversation, asked.facts)
         overrides = self._overrides(asked)
         prefix, text = parse_prefix(turn.text, first_turn=turn.first)
-        if overrides.pin is not None or prefix.model is not None:
+        if overrides.pin is not None or overrides.off or prefix.model is not None:
             return NOT_ASKED
         if _reason(asked, turn, known, _opener(asked, turn)) != "user":
             return NOT_ASKED
@@ -211,7 +213,9 @@ class Routing:
         """Notes that the target of a request has failed, and that another one is to be asked."""
         failure = remember(given_up.failure, given_up.provider, self._quotas, given_up.at_ms)
         if failure is not None and observation.session and not _is_errand(observation.decision):
-            self.sessions.find(observation.session).failed[given_up.target] = failure
+            known = self.sessions.find(observation.session)
+            known.failed[given_up.target] = failure
+            known.failing = True
 
     def settle(
         self, observation: Observation, exchange: Exchange, answer: Answer | None, outcome: Outcome | None
@@ -232,6 +236,10 @@ class Routing:
             known.failed.clear()
             known.answered_ms, known.last_good = now_ms, decision.target
         if known.task is not None and known.task.id == decision.task_id:
+        if whole:
+            known.failing = False
+        elif outcome is not None and (outcome.failure is not None or (exchange.status or 0) >= HTTPStatus.BAD_REQUEST):
+            known.failing = True
             known.task.settled = whole and answer is not None and not answer.tool_calls
         observation.session_route = known.plain()
 
@@ -264,7 +272,7 @@ class Routing:
         """Who takes an errand of the client; what asks for no answer goes to the target that the session is at."""
         task = known.task
         found = next((one for one in candidates if one.target == known.current), None)
-        if asked.counting and task is not None and found is not None:
+        if asked.counting and task is not None and found is not None and overrides.pin in (None, found.target):
             destination = self._destination(asked, found.target)
             if destination is not None:
                 return _again(task, destination, found, "helper")
@@ -283,14 +291,17 @@ class Routing:
         notes: tuple[str, ...] = ()
         if reason != "user":
             assert known.task is not None, "it goes on"
-            escalation = self._find_escalation(asked, turn, known.task)
+            escalation = None if overrides.off else self._find_escalation(asked, turn, known.task)
             kept = self._keep(asked, turn, known.task, candidates, overrides, reason, failed)
             if isinstance(kept, Decision):
                 raised = self._escalate(asked, turn, known, candidates, overrides, reason, escalation)
-                if raised is not None:
+                if raised is not None and not self._watches:
                     self._begin_task(asked, known, raised, opener)
                     return raised
                 known.task.messages = len(asked.facts)
+                if raised is not None and escalation is not None:
+                    told = f"would go on at {raised.target}, thinking {raised.thinking}: {escalation.reason}"
+                    kept = replace(kept, notes=(*kept.notes, told))
                 known.task.calls += 1
                 known.note_author(len(asked.facts), kept.target, rewritten=asked.rewritten)
                 return kept
@@ -334,6 +345,7 @@ class Routing:
         limits = Limits(
             needs=needs,
             constraints=replace(config.constraints, auto_exclude=()),
+            scope=config.scope,
             untranslatable=asked.untranslatable((found,)),
         )
         eligible = find_eligible((found,), limits)
@@ -432,7 +444,7 @@ class Routing:
         step = step_up(route.ranked, task.target, task.thinking, settled=settled)
         if step is None:
             return None
-        moved = redirect(route, step.target, escalation.reason)
+        moved = redirect(route, step.target)
         assert moved.selection is not None, "it is ranked"
         return replace(
             decision,
@@ -452,6 +464,7 @@ class Routing:
         if not asked.tried:
             _note_spending(known, decision.planned.route)
         known.current = decision.target
+        known.failing &= decision.target == known.current
         known.compacted = False
         known.note_author(len(asked.facts), decision.target, rewritten=asked.rewritten)
         known.task = TaskState(

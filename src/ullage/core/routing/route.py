@@ -89,16 +89,18 @@ class RouteSession(Struct, frozen=True, kw_only=True):
     """What a session knows when a task begins: nothing, for its first one. `grade` is what a classifier says of the task.
 
     `current` is the target it is at, `pin` the one that the user has pinned. `cold` says that no cache holds its prefix any
-    more; `warm` has the tokens that each target's cache holds, where that is known. `failed` are targets that failed for this
-    task, each with why; `circuits` those that are not to be tried before a time, epoch milliseconds; `untranslatable` those in
-    whose protocol the request has no form, with why. `attempts` count those of the pool. `switched_usd` is what was paid for
-    caches that switches left, `stayed_usd` what would have been paid without them.
+    more, `failing` that the current target did not answer the newest request; `warm` has the tokens that each target's cache
+    holds, where that is known. `failed` are targets that failed for this task, each with why; `circuits` those that are not to
+    be tried before a time, epoch milliseconds; `untranslatable` those in whose protocol the request has no form, with why.
+    `attempts` count those of the pool. `switched_usd` is what was paid for caches that switches left, `stayed_usd` what would
+    have been paid without them.
     """
 
     first_turn: bool = True
     current: str | None = None
     pin: str | None = None
     cold: bool = False
+    failing: bool = False
     warm: Mapping[str, int] = field(default_factory=dict)
     habits: Habits = Habits()
     previous: TaskProfile | None = None
@@ -329,6 +331,7 @@ def _situate(context: int, pool: Pool | None, session: RouteSession, config: Rou
         context=context,
         current=session.current,
         cold=session.cold,
+        failing=session.failing,
         warm=session.warm,
         habits=session.habits,
         signals=session.signals,

@@ -56,14 +56,15 @@ class Situation(Struct, frozen=True, kw_only=True):
     """What a task meets: the session's context in tokens of the prompt, the target it is at, and what is known of all.
 
     `warm` has the tokens of the context that each target's cache holds; the current target holds all of it unless it stands
-    there, and nobody holds any where the session is `cold`. `preferences` are learned: half of them is added to a utility.
-    `preferred` are those that a rule names. `switched_usd` is what the session has paid for caches that its switches left,
-    `stayed_usd` what its calls would have cost without any switch.
+    there, and nobody holds any where the session is `cold`. Nothing keeps the session at a target that is `failing`.
+    `preferences` are learned: half of them is added to a utility. `preferred` are those that a rule names. `switched_usd` is
+    what the session has paid for caches that its switches left, `stayed_usd` what its calls would have cost without any switch.
     """
 
     context: int = 0
     current: str | None = None
     cold: bool = False
+    failing: bool = False
     warm: Mapping[str, int] = field(default_factory=dict)
     habits: Habits = Habits()
     signals: Mapping[str, Signals] = field(default_factory=dict)
@@ -79,7 +80,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     @property
     def staying(self) -> str | None:
         """The target that has the advantage of its warm cache."""
-        return None if self.cold else self.current
+        return None if self.cold or self.failing else self.current
 
     def warmth(self, target: str) -> int:
         """Tokens of the context that a target's cache holds."""
