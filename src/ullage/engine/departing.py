@@ -28,7 +28,7 @@ from .managing import Managing
 from .observation import Observation
 from .reading import tell_fault
 from .recording import parent_session
-from .route_sending import RouteSending
+from .route_sending import RouteSending, Written
 from .route_telling import report_stop, tell_route
 from .routing import Asked, RouteStopped, Routing, has_key, is_helper
 from .translating import Translating, translate
@@ -374,29 +374,33 @@ class Departing:
     ) -> Conversation:
         """The request as a target gets it."""
         reader, destination = self._reader, decision.destination
-        body, told = self._write(observation, routed.stripped, routed.facts, decision)
-        sent = reader.parse_plain(exchange, body, decision.candidate.model.id)
+        written = self._write(observation, routed.stripped, routed.facts, decision)
+        sent = reader.parse_plain(exchange, written.body, decision.candidate.model.id)
         exchange.address = destination.root, destination.provider, destination.dialect
         observation.decision = decision
-        observation.told = tell_route(decision, told)
+        observation.told = tell_route(decision, written.thinking, written.losses)
         observation.later = sent
         reader.describe(observation, sent)
         return sent
 
     def _write(
         self, observation: Observation, conversation: Conversation, facts: Sequence[SliceFacts], decision: Decision
-    ) -> tuple[bytes, str]:
-        """The body for the target in the client's protocol, and what the model is told of thinking: where it is still to be
-        translated, nothing yet."""
+    ) -> Written:
+        """The body for the target in the client's protocol: where it is still to be translated, nothing is said of thinking
+        yet."""
         author, model = self._routing.author_of(observation.session), decision.candidate.model
+        destination = decision.destination
 
         def is_foreign(index: int) -> bool:
             return author(index) != decision.target
 
-        if decision.destination.dialect != conversation.dialect:
-            return self._sending.write_plain(conversation, facts, model, is_foreign=is_foreign), ""
+        if destination.dialect != conversation.dialect:
+            return self._sending.write_plain(
+                conversation, facts, model, is_foreign=is_foreign, stranger=destination.provider
+            )
         level = None if decision.as_asked else decision.thinking
-        return self._sending.write(conversation, facts, model, level, is_foreign=is_foreign)
+        stranger = None if destination.client_key else destination.provider
+        return self._sending.write(conversation, facts, model, level, is_foreign=is_foreign, stranger=stranger)
 
     def _find_question(self, asked: Asked, exchange: Exchange) -> Question | Graded:
         try:

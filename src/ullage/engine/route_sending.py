@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ullage.core.profiles.thinking import find_thinking_rule, rule_of_levels
+from ullage.core.translation import Target, fit_members
 from ullage.core.wire import render
 from ullage.core.wire.foreign import without_thinking
-from ullage.core.wire.output import cap_output
+from ullage.core.wire.identity import without_identity
 from ullage.core.wire.thinking import write_thinking
 
 from .facts import TwoGenerations
@@ -19,14 +20,21 @@ if TYPE_CHECKING:
     from ullage.core.profiles.thinking import ThinkingRule
     from ullage.core.routing.models import ModelRecord
     from ullage.core.routing.thinking import Level
-    from ullage.core.wire import Conversation
+    from ullage.core.translation import Loss
+    from ullage.core.wire import Conversation, Dialect
     from ullage.core.wire.options import Path
 
 # Two numbers each: some 4 MB when both generations are full.
 _SLICES = 20_000
 
-Told = str
-"""The level that the model was asked to think at; empty where it was asked nothing."""
+
+class Written(NamedTuple):
+    """A body for a target. `thinking` is the level that the model was asked to think at, empty where it was asked nothing;
+    `losses` are what it is told otherwise than the client has said, since it does not take that."""
+
+    body: bytes
+    thinking: str = ""
+    losses: Sequence[Loss] = ()
 
 
 class RouteSending:
@@ -43,15 +51,19 @@ class RouteSending:
         level: Level | None,
         *,
         is_foreign: Callable[[int], bool],
-    ) -> tuple[bytes, Told]:
-        """The body for a model, and what it was told of thinking: where no level is given, what the client asks for itself.
+        stranger: str | None = None,
+    ) -> Written:
+        """The body for a model; where no level is given, it thinks as the client asks for itself.
 
-        `is_foreign` says of a message of a model, by its number, whether another target wrote it.
+        `is_foreign` says of a message of a model, by its number, whether another target wrote it. `stranger` is the provider,
+        where that is not the client's own: it is not told who the client is. Raises `TranslationRefused`.
         """
         kept, replaced = self._without_foreign_thinking(conversation, facts, is_foreign)
-        options, told = _options(conversation, facts, model, level, is_foreign)
+        options, told, losses = _options(conversation, facts, model, level, is_foreign)
+        if stranger is not None:
+            options |= without_identity(conversation, stranger)
         body = render(conversation, messages=kept, replaced=replaced, model=model.id, options=options)
-        return body, told
+        return Written(body, told, losses)
 
     def write_plain(
         self,
@@ -60,10 +72,13 @@ class RouteSending:
         model: ModelRecord,
         *,
         is_foreign: Callable[[int], bool],
-    ) -> bytes:
-        """The body for a model that it is still to be translated for: all of the client's own that is no thinking of another."""
+        stranger: str,
+    ) -> Written:
+        """The body for a model that it is still to be translated for: all of the client's own that is no thinking of another
+        and does not say who it is."""
         kept, replaced = self._without_foreign_thinking(conversation, facts, is_foreign)
-        return render(conversation, messages=kept, replaced=replaced, model=model.id)
+        options = without_identity(conversation, stranger)
+        return Written(render(conversation, messages=kept, replaced=replaced, model=model.id, options=options))
 
     def _without_foreign_thinking(
         self, conversation: Conversation, facts: Sequence[SliceFacts], is_foreign: Callable[[int], bool]
@@ -91,18 +106,29 @@ def _options(
     model: ModelRecord,
     level: Level | None,
     is_foreign: Callable[[int], bool],
-) -> tuple[dict[Path, Any], Told]:
-    """The members beside the messages that are set or go."""
-    options: dict[Path, Any] = dict(cap_output(conversation, model.max_output_tokens))
+) -> tuple[dict[Path, Any], str, Sequence[Loss]]:
+    """The members beside the messages that are set or go, what the model is told of thinking, and what is lost."""
+    options, losses = fit_members(conversation, target_of(model, conversation.dialect))
     told = ""
     rule = rule_of(model)
     if model.reasoning is False or _opens_without_thinking(conversation, facts, is_foreign):
         level = "off"
     if level is not None and (rule is not None or model.reasoning is False):
-        thinking = write_thinking(conversation, rule, level)
+        thinking = write_thinking(conversation, rule, level, changed=options)
         options |= thinking.options
         told = level if thinking.on else "off"
-    return options, told
+    return options, told, losses
+
+
+def target_of(model: ModelRecord, dialect: Dialect) -> Target:
+    """What is known of a model that is asked in a dialect."""
+    return Target(
+        dialect=dialect,
+        model=model.id,
+        max_output_tokens=model.max_output_tokens,
+        images=None if model.inputs is None else "image" in model.inputs,
+        thinking=rule_of(model),
+    )
 
 
 def rule_of(model: ModelRecord) -> ThinkingRule | None:

@@ -24,17 +24,19 @@ EXCLUDED_IN_FULL = 48
 
 class RouteTold(Struct, frozen=True, kw_only=True):
     """What a client is told. `thinking` is the level that the model was asked for, empty where it was asked nothing; `line` says
-    in short why, `why` at length. `losses` are what a translation has left out of the request."""
+    in short why, `why` at length. `losses` are what was left out of the request or said otherwise, for want of words or since the
+    model does not take it; `notes` tell of the latter."""
 
     target: str
     thinking: str
     line: str
     why: str
     losses: tuple[Loss, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def tell_route(decision: Decision, thinking: str) -> RouteTold:
-    """The answer's headers."""
+def tell_route(decision: Decision, thinking: str, losses: Sequence[Loss] = ()) -> RouteTold:
+    """The answer's headers. `losses` are what the model does not take of the request."""
     planned = decision.planned
     route = planned.route if planned is not None else None
     reasons = route.reasons if route is not None else decision.profile.kinds
@@ -44,7 +46,8 @@ def tell_route(decision: Decision, thinking: str) -> RouteTold:
         told.append(f"thinking={thinking}")
     if route is not None and route.confidence is not None:
         told.append(f"confidence={route.confidence:.2f}")
-    told += [f"reasons={', '.join((*reasons, *decision.notes))}"]
+    changes = tuple(loss.what for loss in losses)
+    told += [f"reasons={', '.join((*reasons, *decision.notes, *changes))}"]
     if route is not None and route.warnings:
         told.append(f"warnings={', '.join(route.warnings)}")
     switch = route.selection.switch if route is not None and route.selection is not None else None
@@ -55,8 +58,10 @@ def tell_route(decision: Decision, thinking: str) -> RouteTold:
     return RouteTold(
         target=decision.target,
         thinking=thinking,
-        line="; ".join((kept, *decision.notes, ", ".join(reasons))),
+        line="; ".join((kept, *decision.notes, *changes, ", ".join(reasons))),
         why="; ".join(told),
+        losses=tuple(losses),
+        notes=changes,
     )
 
 
@@ -77,7 +82,7 @@ def report_decision(decision: Decision, told: RouteTold | None, losses: Sequence
         "thinking": decision.thinking,
         "thinking_told": (told.thinking if told is not None else "") or None,
         "context_tokens": decision.context_tokens,
-        "notes": list(decision.notes),
+        "notes": [*decision.notes, *(told.notes if told is not None else ())],
         "dialect": decision.destination.dialect,
         "losses": to_builtins((*(told.losses if told is not None else ()), *losses)),
     }

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ullage.core.profiles.binding import binds_thinking
-from ullage.core.translation import Target, TranslationRefused, translate_request
+from ullage.core.translation import TranslationRefused, fit_members, translate_request
 from ullage.core.wire import DIALECTS
 
-from .route_sending import rule_of
+from .route_sending import target_of
 
 if TYPE_CHECKING:
     from ullage.core.routing.filtering import Candidate
-    from ullage.core.routing.models import ModelRecord
-    from ullage.core.translation import TranslatedRequest
+    from ullage.core.translation import Target, TranslatedRequest
     from ullage.core.translation.target import Kind
-    from ullage.core.wire import Conversation, Dialect
+    from ullage.core.wire import Conversation
 
     from .endpoint import Purpose
     from .routing import Decision
@@ -34,20 +33,23 @@ class Translating:
         self._found: dict[Kind, str | None] = {}
 
     def refusal(self, candidate: Candidate) -> str | None:
-        """Why a target cannot be asked in its own protocol; `None` where it can, or where that is the client's."""
+        """Why a target cannot be asked this in its own protocol; `None` where it can."""
         dialect = next((one for one in DIALECTS if one == candidate.model.api), None)
-        if dialect is None or dialect == self._conversation.dialect:
+        if dialect is None:
             return None
-        if self._purpose == "other":
+        if self._purpose == "other" and dialect != self._conversation.dialect:
             return _ANSWERS_ALONE
-        target = _target(candidate.model, dialect)
+        target = target_of(candidate.model, dialect)
         if target.kind not in self._found:
             self._found[target.kind] = self._try(target)
         return self._found[target.kind]
 
     def _try(self, target: Target) -> str | None:
         try:
-            translate_request(self._conversation, target)
+            if target.dialect == self._conversation.dialect:
+                fit_members(self._conversation, target)
+            else:
+                translate_request(self._conversation, target)
         except TranslationRefused as refused:
             return refused.message
         return None
@@ -58,17 +60,7 @@ def translate(conversation: Conversation, decision: Decision, *, changed: bool) 
     takes thinking back only behind what it was made on gets none. Raises `TranslationRefused`."""
     model = decision.candidate.model
     level = None if decision.as_asked else decision.thinking
-    target = _target(model, decision.destination.dialect)
+    target = target_of(model, decision.destination.dialect)
     if changed and binds_thinking(model.id):
         target = replace(target, reasoning=False)
     return translate_request(conversation, target, level="off" if model.reasoning is False else level)
-
-
-def _target(model: ModelRecord, dialect: Dialect) -> Target:
-    return Target(
-        dialect=dialect,
-        model=model.id,
-        max_output_tokens=model.max_output_tokens,
-        images=None if model.inputs is None else "image" in model.inputs,
-        thinking=rule_of(model),
-    )

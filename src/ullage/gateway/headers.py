@@ -43,12 +43,14 @@ _LONGEST_QUOTE = 40
 # Headers that carry a key, and which of them each provider reads. A client that sets several keys at once must not show
 # one provider the key of another.
 _KEYS = frozenset({b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key"})
-_CLIENTS_OWN = _KEYS | {
-    b"cookie",
-    b"openai-organization",
-    b"openai-project",
-    b"chatgpt-account-id",
-    b"x-goog-user-project",
+# All that a provider which is not the client's own needs of a client's headers: what is sent, what is wanted back, by which edition
+# of the protocol. Anything else may say who the client is, or hold a secret of any name.
+_TOLD_STRANGERS = frozenset({b"content-type", b"content-encoding", b"accept", b"accept-encoding", b"user-agent"})
+_EDITIONS: dict[Dialect, frozenset[bytes]] = {
+    "openai-chat": frozenset({b"openai-beta"}),
+    "openai-responses": frozenset({b"openai-beta"}),
+    "anthropic": frozenset({b"anthropic-version", b"anthropic-beta"}),
+    "gemini": frozenset(),
 }
 _OWN_KEYS: dict[Dialect, frozenset[bytes]] = {
     "openai-chat": frozenset({b"authorization", b"api-key"}),
@@ -72,9 +74,10 @@ def without_encoding(headers: Headers) -> list[tuple[bytes, bytes]]:
     return [pair for pair in headers if pair[0] != b"content-encoding"]
 
 
-def without_keys(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """The headers without anything that says who the client is at its own provider."""
-    return [pair for pair in headers if pair[0] not in _CLIENTS_OWN]
+def for_stranger(headers: Headers, dialect: Dialect) -> list[tuple[bytes, bytes]]:
+    """What a provider that is not the client's own is told of its headers."""
+    told = _TOLD_STRANGERS | _EDITIONS[dialect]
+    return [pair for pair in headers if pair[0] in told]
 
 
 def told_headers(departure: Departure, *, trace: bool, attempts: int = 1) -> list[tuple[bytes, bytes]]:
@@ -93,6 +96,8 @@ def told_headers(departure: Departure, *, trace: bool, attempts: int = 1) -> lis
         b"x-ullage-thinking": route.thinking if route is not None else "",
         b"x-ullage-why": why if trace else "",
     }
+    if route is not None and departure.translated is None:  # else they are told with those of the answer
+        told[b"x-ullage-losses"] = _codes(route.losses)
     return [(name, _header_value(text)) for name, text in told.items() if text]
 
 
@@ -106,8 +111,12 @@ def waiting_header(refusal: UllageError, now_ms: int) -> list[tuple[bytes, bytes
 
 def losses_header(losses: Iterable[Loss]) -> list[tuple[bytes, bytes]]:
     """What a translation has left out or said otherwise, each once, by its code; none where it is nothing."""
-    codes = dict.fromkeys(loss.code for loss in losses)
-    return [(b"x-ullage-losses", _header_value(", ".join(codes)))] if codes else []
+    codes = _codes(losses)
+    return [(b"x-ullage-losses", _header_value(codes))] if codes else []
+
+
+def _codes(losses: Iterable[Loss]) -> str:
+    return ", ".join(dict.fromkeys(loss.code for loss in losses))
 
 
 def warning_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from ullage.upstream.keys import key_header, request_headers
 
-from .headers import without_encoding, without_keys
+from .headers import for_stranger, without_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,8 @@ _PATHS: Mapping[Dialect, str] = {
     "openai-responses": "/v1/responses",
     "anthropic": "/v1/messages",
 }
-_KEY_IN_QUERY = re.compile(r"(?:^|&)key=[^&]*")
+# What the forms of answers depend on; a key may stand in a query under any name.
+_TOLD_STRANGERS = frozenset({"alt", "$alt", "beta", "api-version"})
 
 
 class Outgoing(NamedTuple):
@@ -72,7 +73,7 @@ def _address(destination: Destination, endpoint: Endpoint, query: str) -> str:
     if endpoint.model is not None:
         path = _MODEL_IN_PATH.sub(lambda _: quote(destination.model, safe=""), path, count=1)
     if not destination.client_key:
-        query = _KEY_IN_QUERY.sub("", query).removeprefix("&")
+        query = "&".join(one for one in query.split("&") if one.partition("=")[0] in _TOLD_STRANGERS)
     return destination.root + path + ("?" + query if query else "")
 
 
@@ -80,7 +81,7 @@ def _with_key(headers: Headers, destination: Destination) -> Headers:
     """A client's own key goes to the upstream that it was meant for and to nobody else (design, section 10)."""
     if destination.client_key:
         return headers
-    kept = without_keys(headers)
+    kept = for_stranger(headers, destination.dialect)
     if destination.credential is not None:
         kept.append(key_header(destination.dialect, destination.credential))
     return kept

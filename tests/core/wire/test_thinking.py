@@ -9,6 +9,7 @@ import pytest
 
 from ullage.core.profiles.thinking import THINKING_LEVELS, ThinkingLevel, find_thinking_rule, rule_of_levels
 from ullage.core.wire import DIALECTS, Dialect, parse_request, render
+from ullage.core.wire.options import REMOVED
 from ullage.core.wire.thinking import write_thinking
 from ullage.testing.members import find_bad_member
 
@@ -158,3 +159,11 @@ def test_a_model_that_cannot_think_is_not_asked_for_sealed_thinking() -> None:
         "openai-responses", "gpt-4.1", "high", reasoning={"effort": "high"}, include=["reasoning.encrypted_content"]
     )
     assert (body, on) == ({"include": []}, False)
+
+
+def test_what_is_sent_otherwise_counts_for_how_much_a_model_may_think() -> None:
+    asked = {"max_tokens": 64_000, "temperature": 0.2}
+    conversation = parse_request(json.dumps(asked).encode(), "anthropic")
+    changed: dict[tuple[str, ...], Any] = {("max_tokens",): 8_192, ("temperature",): REMOVED}
+    thinking = write_thinking(conversation, find_thinking_rule("claude-sonnet-4-5"), "high", changed=changed)
+    assert thinking.options["thinking", "budget_tokens"] == 7_168

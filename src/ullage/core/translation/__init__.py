@@ -4,6 +4,7 @@ What cannot be carried is left out and told, or refused where it would mean some
 """
 
 from .answer import AnswerTranslator
+from .fitting import fit_members
 from .losses import Loss, TranslationRefused
 from .request import TranslatedRequest, translate_request
 from .sealing import holds_seal, without_wrapped
@@ -17,6 +18,7 @@ __all__ = [
     "Terms",
     "TranslatedRequest",
     "TranslationRefused",
+    "fit_members",
     "holds_seal",
     "translate_request",
     "without_wrapped",

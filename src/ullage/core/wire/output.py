@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 OUTPUT_NAMES = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 CONFIGS = ("generationConfig", "generation_config")
 _INNER_NAMES = ("maxOutputTokens", "max_output_tokens")
+OUTPUT_MEMBERS = frozenset((*OUTPUT_NAMES, *_INNER_NAMES))
 
 
 def requested_output(conversation: Conversation) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
@@ -10,7 +11,7 @@ from ullage.core.profiles.thinking import LEAST_BUDGET_TOKENS, THINKING_BUDGETS
 
 from .jsontext import decode
 from .options import REMOVED
-from .output import CONFIGS, requested_output
+from .output import CONFIGS, OUTPUT_MEMBERS, requested_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,6 +30,7 @@ _ANTHROPIC_WORDS = frozenset({"low", "medium", "high", "xhigh", "max"})
 # Hosts that speak OpenAI's protocol for models with budgets make a budget of a word; of these each knows three.
 _LEAST_WORDS: Mapping[ThinkingLevel, Value] = {"minimal": "low", "low": "low", "medium": "medium"}
 _MOST_WORD = "high"
+_UNCHANGED: Mapping[Path, Any] = MappingProxyType({})
 
 
 class Thinking(NamedTuple):
@@ -38,14 +40,20 @@ class Thinking(NamedTuple):
     on: bool
 
 
-def write_thinking(conversation: Conversation, rule: ThinkingRule | None, level: ThinkingLevel) -> Thinking:
+def write_thinking(
+    conversation: Conversation,
+    rule: ThinkingRule | None,
+    level: ThinkingLevel,
+    *,
+    changed: Mapping[Path, Any] = _UNCHANGED,
+) -> Thinking:
     """What makes the model of this rule think at this level; `None` is a model that cannot think at all.
 
     Where the dialect does not allow it (a forced tool, a temperature, no room for a budget), it does not think. What the client
-    asked for itself is replaced.
+    asked for itself is replaced. `changed` are members that are sent otherwise than they stand in the request, by their paths.
     """
     value = rule_in(rule, conversation.dialect).value_of(level) if rule is not None else None
-    return _WRITERS[conversation.dialect](conversation, value)
+    return _WRITERS[conversation.dialect](_Members(conversation, changed), value)
 
 
 def rule_in(rule: ThinkingRule, dialect: Dialect) -> ThinkingRule:
@@ -94,14 +102,31 @@ _RULES: Mapping[Dialect, Callable[[ThinkingRule], ThinkingRule]] = {
 }
 
 
-def _member(conversation: Conversation, key: str) -> Any:
-    raw = conversation.options.get(key)
-    return decode(raw) if raw is not None else None
+class _Members(NamedTuple):
+    """The members beside the messages as they are sent."""
+
+    conversation: Conversation
+    changed: Mapping[Path, Any]
+
+    def find(self, key: str) -> Any:
+        """The value at the top; `None` where there is none."""
+        if (key,) in self.changed:
+            value = self.changed[key,]
+            return None if value is REMOVED else value
+        raw = self.conversation.options.get(key)
+        return decode(raw) if raw is not None else None
+
+    @property
+    def room(self) -> int | None:
+        """The tokens that the answer may have at most."""
+        asked = requested_output(self.conversation)
+        capped = [value for path, value in self.changed.items() if path[-1] in OUTPUT_MEMBERS and type(value) is int]
+        return min([*([asked] if asked is not None else []), *capped], default=None)
 
 
-def _anthropic(conversation: Conversation, value: Value | None) -> Thinking:
-    if value is None or not _may_think(conversation):
-        return _without_thinking(conversation)
+def _anthropic(members: _Members, value: Value | None) -> Thinking:
+    if value is None or not _may_think(members):
+        return _without_thinking(members)
     if isinstance(value, str):
         adaptive: dict[Path, Any] = {
             ("thinking", "type"): "adaptive",
@@ -109,10 +134,10 @@ def _anthropic(conversation: Conversation, value: Value | None) -> Thinking:
             ("output_config", "effort"): value,
         }
         return Thinking(adaptive, on=True)
-    room = _member(conversation, "max_tokens")
-    budget = min(value, room - LEAST_BUDGET_TOKENS) if type(room) is int else value
+    room = members.room
+    budget = min(value, room - LEAST_BUDGET_TOKENS) if room is not None else value
     if budget < LEAST_BUDGET_TOKENS:
-        return _without_thinking(conversation)
+        return _without_thinking(members)
     options: dict[Path, Any] = {
         ("thinking", "type"): "enabled",
         ("thinking", "budget_tokens"): budget,
@@ -121,18 +146,18 @@ def _anthropic(conversation: Conversation, value: Value | None) -> Thinking:
     return Thinking(options, on=True)
 
 
-def _may_think(conversation: Conversation) -> bool:
+def _may_think(members: _Members) -> bool:
     """Anthropic lets no model think that must call a tool, or whose sampling is changed."""
-    choice = _member(conversation, "tool_choice")
+    choice = members.find("tool_choice")
     if isinstance(choice, dict) and choice.get("type") in _FORCED:
         return False
-    return _member(conversation, "temperature") in (None, 1) and _member(conversation, "top_k") is None
+    return members.find("temperature") in (None, 1) and members.find("top_k") is None
 
 
-def _without_thinking(conversation: Conversation) -> Thinking:
+def _without_thinking(members: _Members) -> Thinking:
     """Left out is off. What clears earlier thinking may then not be asked for either."""
     options: dict[Path, Any] = {("thinking",): REMOVED, ("output_config", "effort"): REMOVED}
-    management = _member(conversation, "context_management")
+    management = members.find("context_management")
     edits = management.get("edits") if isinstance(management, dict) else None
     if isinstance(edits, list):
         kept = [edit for edit in edits if not _clears_thinking(edit)]
@@ -147,35 +172,35 @@ def _clears_thinking(edit: Any) -> bool:
     return isinstance(edit, dict) and str(edit.get("type")).startswith("clear_thinking")
 
 
-def _chat(_: Conversation, value: Value | None) -> Thinking:
+def _chat(_: _Members, value: Value | None) -> Thinking:
     return Thinking({("reasoning_effort",): REMOVED if value is None else value}, on=value not in (None, "none"))
 
 
-def _responses(conversation: Conversation, value: Value | None) -> Thinking:
+def _responses(members: _Members, value: Value | None) -> Thinking:
     if value is not None:
         return Thinking({("reasoning", "effort"): value}, on=value != "none")
     options: dict[Path, Any] = {("reasoning",): REMOVED}
-    include = _member(conversation, "include")
+    include = members.find("include")
     if isinstance(include, list) and _SEALED in include:
         options["include",] = [one for one in include if one != _SEALED]
     return Thinking(options, on=False)
 
 
-def _gemini(conversation: Conversation, value: Value | None) -> Thinking:
-    holder = next((name for name in CONFIGS if name in conversation.options), CONFIGS[0])
-    config = _member(conversation, holder)
+def _gemini(members: _Members, value: Value | None) -> Thinking:
+    holder = next((name for name in CONFIGS if name in members.conversation.options), CONFIGS[0])
+    config = members.find(holder)
     spelled = isinstance(config, dict) and "thinking_config" in config
     inner = "thinking_config" if spelled else "thinkingConfig"
     if value is None:
         return Thinking({(holder, inner): REMOVED}, on=False)
     names = ("thinking_level", "thinking_budget") if spelled else ("thinkingLevel", "thinkingBudget")
     told, other = names if isinstance(value, str) else names[::-1]
-    if isinstance(value, int) and value and (room := requested_output(conversation)) is not None:
+    if isinstance(value, int) and value and (room := members.room) is not None:
         value = max(min(value, room - LEAST_BUDGET_TOKENS), min(value, 128))
     return Thinking({(holder, inner, told): value, (holder, inner, other): REMOVED}, on=value != 0)
 
 
-_WRITERS: Mapping[Dialect, Callable[[Conversation, Value | None], Thinking]] = {
+_WRITERS: Mapping[Dialect, Callable[[_Members, Value | None], Thinking]] = {
     "anthropic": _anthropic,
     "openai-chat": _chat,
     "openai-responses": _responses,

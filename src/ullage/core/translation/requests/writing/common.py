@@ -11,6 +11,7 @@ from ullage.core.translation.arguments import INPUT, as_object, input_as_argumen
 from ullage.core.translation.losses import refuse
 from ullage.core.translation.models import has_fixed_sampling
 from ullage.core.translation.nouns import Media, Refusal, Text
+from ullage.core.translation.tellings import tell_fixed_sampling, tell_shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,11 +88,11 @@ def settle_sampling(request: Request, target: Target, losses: Losses, *, hottest
     sampling = request.sampling
     most = target.max_output_tokens
     if most is not None and sampling.max_tokens is not None and sampling.max_tokens > most:
-        losses.add("max_tokens", "max_tokens", f"The model answers with at most {most} tokens.")
+        tell_shortened(losses, most)
         sampling = replace(sampling, max_tokens=most)
     told = (sampling.temperature, sampling.top_p, sampling.top_k)
     if has_fixed_sampling(target.model) and any(one is not None for one in told):
-        losses.add("sampling", "temperature", "The model takes no temperature, top_p or top_k.")
+        tell_fixed_sampling(losses)
         return replace(sampling, temperature=None, top_p=None, top_k=None)
     if sampling.temperature is not None and sampling.temperature > hottest:
         losses.add("temperature", "temperature", f"The target's highest temperature is {hottest:g}.")

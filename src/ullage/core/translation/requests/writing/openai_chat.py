@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from ullage.core.translation.losses import refuse
 from ullage.core.translation.models import is_openai, is_openai_reasoning
 from ullage.core.translation.nouns import Call, Media, Message, Reasoning, Refusal, Result, Text
+from ullage.core.translation.tellings import tell_penalties
 
 from .common import (
     arguments_text,
@@ -167,6 +170,10 @@ def _sampling(request: Request, target: Target, losses: Losses) -> dict[str, Any
     drop_sampling(sampling, losses, "top_k")
     reasons = is_openai_reasoning(target.model)
     stop = check_stops(sampling, 0 if reasons else _STOPS)
+    if reasons and (sampling.frequency_penalty or sampling.presence_penalty):
+        tell_penalties(losses)
+    if reasons:
+        sampling = replace(sampling, frequency_penalty=None, presence_penalty=None)
     found = {
         "max_completion_tokens" if reasons else "max_tokens": sampling.max_tokens,
         "temperature": sampling.temperature,
