@@ -20,7 +20,7 @@ from ullage.core.routing.pace import Pace, Ratios, pace_of, ratios_of
 from ullage.core.routing.scoring import Signals
 from ullage.stores import AttemptRecord
 from ullage.stores.base import ATTEMPTS_READ
-from ullage.stores.learned import to_delivery, to_judged, to_prior, to_timing, to_usage, to_vote
+from ullage.stores.learned import to_deliveries, to_judged, to_prior, to_timing, to_usage, to_vote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -149,12 +149,11 @@ def read_lessons(reader: Reader, before: Lessons = NOTHING) -> Lessons:
     known = {attempt.id: attempt for attempt in (*before.attempts, *reader.attempts(since_ms=since_ms))}
     newest = sorted(known.values(), key=lambda attempt: (attempt.created_ms, attempt.id), reverse=True)
     attempts = tuple(newest[:ATTEMPTS_READ])
-    deliveries = (to_delivery(attempt) for attempt in attempts)
     paces, ratios = _measure(attempts)
     return Lessons(
         attempts=attempts,
         learned=learn(
-            [delivery for delivery in deliveries if delivery is not None],
+            [delivery for attempt in attempts for delivery in to_deliveries(attempt)],
             map(to_vote, reader.feedback()),
             map(to_judged, reader.outcomes()),
             map(to_prior, reader.tallies()),

@@ -11,13 +11,15 @@ from ullage.core.routing.learning import Delivery, Judged, Prior, Vote, delivere
 from ullage.core.routing.pace import Timing, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from .base import SampleRecord
     from .route_records import AttemptRecord, FeedbackRecord, OutcomeRecord, TallyRecord
 
 # Nobody's answer is waited for: these say nothing of how a model serves.
 _NO_ANSWERS = frozenset({"count_tokens"})
+_FAULTS = frozenset({"rate-limit", "server", "connection", "timeout"})
+"""Failures of an attempt that are its target's own."""
 _READ = ("input_fresh", "cache_write")
 _INPUTS = (*_READ, "cache_read")
 
@@ -44,12 +46,15 @@ def to_pairs(records: Iterable[SampleRecord]) -> list[Pair]:
     return [pair for pair in found if pair is not None]
 
 
-def to_delivery(record: AttemptRecord) -> Delivery | None:
-    """What a call says of how reliably its target delivers; `None` for one that says nothing of it."""
+def to_deliveries(record: AttemptRecord) -> Iterator[Delivery]:
+    """What a call says of how reliably targets deliver: of the one that it ended with, and of those that failed before."""
+    made = record.route.attempts if record.route is not None else ()
+    for attempt in made[:-1]:
+        if attempt.failure in _FAULTS:
+            yield Delivery(at_ms=record.created_ms, target=attempt.target, delivered=False, kinds=record.kinds)
     is_delivered = delivered(record.outcome, record.status) if record.kind not in _NO_ANSWERS else None
-    if is_delivered is None:
-        return None
-    return Delivery(at_ms=record.created_ms, target=record.target, delivered=is_delivered, kinds=record.kinds)
+    if is_delivered is not None:
+        yield Delivery(at_ms=record.created_ms, target=record.target, delivered=is_delivered, kinds=record.kinds)
 
 
 def to_timing(record: AttemptRecord) -> Timing | None:
@@ -57,9 +62,13 @@ def to_timing(record: AttemptRecord) -> Timing | None:
     usage = record.usage or {}
     if record.outcome != "ok" or not record.streamed or record.first_byte_ms is None or record.duration_ms is None:
         return None
+    made = record.route.attempts if record.route is not None else ()
+    own_ms = made[-1].ms_to_first if made else None
+    # What the targets took that failed before is not its time.
+    before_ms = max(0.0, record.first_byte_ms - own_ms) if own_ms is not None else 0.0
     return Timing(
-        first_ms=record.first_byte_ms,
-        whole_ms=record.duration_ms,
+        first_ms=record.first_byte_ms - before_ms,
+        whole_ms=record.duration_ms - before_ms,
         output=usage.get("output") or 0,
         read=sum(usage.get(part) or 0 for part in _READ),
     )
