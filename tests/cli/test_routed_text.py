@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import to_builtins
 
+from ullage.cli.auto.telling import tell_choice
 from ullage.cli.routed_text import route_line, tell_routed
 from ullage.core.profiles import Prices
 from ullage.core.routing.models import ModelRecord
@@ -44,6 +45,22 @@ def test_a_kept_target_is_told() -> None:
     record = {"target": "p/m", "reason": "continuation", "kept": True, "policy": "cost", "task": {"kinds": ["debug"]}}
     assert list(tell_routed(record)) == ["It stayed at p/m as a further step of its task: policy cost, debug."]
     assert route_line(record) == "p/m · policy cost · debug  (kept, continuation)"
+
+
+def test_targets_that_failed_first_are_told() -> None:
+    attempts = [
+        {"target": "a/m", "status": 503, "failure": "server"},
+        {"target": "b/m", "status": None, "failure": "connection"},
+        {"target": "p/m", "status": 200, "failure": None},
+    ]
+    record = {"target": "p/m", "reason": "user", "kept": False, "policy": "cost", "attempts": attempts}
+    assert list(tell_routed(record))[1:] == [
+        "Asked was a/m, which failed (server, status 503).",
+        "Asked was b/m, which failed (connection).",
+    ]
+    assert route_line(record) == "p/m · policy cost · 3 attempts  (user)"
+    told = list(tell_choice(record))
+    assert told[1:] == ["asked was a/m, which failed (server, status 503)", "asked was b/m, which failed (connection)"]
 
 
 def test_a_stop_is_told() -> None:

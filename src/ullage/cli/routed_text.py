@@ -23,6 +23,8 @@ def route_line(route: Mapping[str, Any] | None) -> str:
     if route.get("target") is None:
         return f"none: {route['stop']['message']}" if route.get("stop") else "none"
     facts = [route["target"], *_facts(route)]
+    if len(attempts := route.get("attempts") or ()) > 1:
+        facts.append(f"{len(attempts)} attempts")
     kept = "kept, " if route.get("kept") else ""
     return f"{' · '.join(facts)}  ({kept}{route.get('reason', 'user')})"
 
@@ -37,6 +39,8 @@ def tell_routed(route: Mapping[str, Any]) -> Iterator[str]:
     how = "It stayed at" if route.get("kept") else "It was routed to"
     because = _REASONS.get(route.get("reason", ""), "")
     yield f"{how} {route['target']} {because}: {', '.join(_facts(route))}.".replace(" :", ":")
+    for attempt in failed_attempts(route):
+        yield f"Asked was {attempt}."
     if route.get("reasons"):
         yield f"What spoke for it: {', '.join(route['reasons'])}."
     for note in (*route.get("notes", ()), *route.get("warnings", ())):
@@ -44,6 +48,14 @@ def tell_routed(route: Mapping[str, Any]) -> Iterator[str]:
     yield from _tell_switch(route.get("switch"))
     yield from _tell_others(route)
     yield from _tell_excluded(route)
+
+
+def failed_attempts(route: Mapping[str, Any]) -> Iterator[str]:
+    """The targets that were asked and gave no answer, each with what came of it."""
+    for one in route.get("attempts") or ():
+        if one.get("failure") is not None:
+            status = f", status {one['status']}" if one.get("status") is not None else ""
+            yield f"{one['target']}, which failed ({one['failure']}{status})"
 
 
 def _facts(route: Mapping[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ullage.cli.routed_text import failed_attempts
 from ullage.core.terminal import safe
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ def tell_choice(route: Mapping[str, Any]) -> Iterator[str]:
             yield f"hint: {safe(stop['hint'])}"
         return
     yield f"{safe(route['target'])} · thinking {route.get('thinking', 'off')} · policy {route.get('policy', '?')}"
+    yield from (safe(f"asked was {attempt}") for attempt in failed_attempts(route))
     reasons = [*(route.get("reasons") or ()), *(route.get("notes") or ())]
     if reasons:
         yield safe(", ".join(reasons))

@@ -60,5 +60,17 @@ def decided(store: Reader, newest: CallRecord) -> dict[str, Any]:
 def _report(route: dict[str, Any] | None) -> dict[str, Any]:
     if route is None:
         return {"route": None}
-    names = ("target", "stop", "thinking", "policy", "reasons", "notes", "confidence", "kept", "reason", "task_id")
+    names = (
+        "target",
+        "stop",
+        "thinking",
+        "policy",
+        "reasons",
+        "notes",
+        "confidence",
+        "kept",
+        "reason",
+        "task_id",
+        "attempts",
+    )
     return {"route": {**{name: route.get(name) for name in names}, "utility": utility_of(route)}}
