@@ -12,6 +12,7 @@ from ullage._version import __version__
 from ullage.core.errors import RequestError, RoutingError, UllageError, UpstreamError
 
 from .answering import answer, refuse
+from .astray import answer_virtual
 from .attempts import Delivery, Routed
 from .body import RequestBody
 from .fallbacks import is_theirs, may_be_replaced, own_answer
@@ -99,10 +100,15 @@ class Gateway:
             self._refuse(endpoint, named, raw_path)
             assert endpoint is not None
             body = await incoming.read(self._limits.body_limit_bytes)
+            own = await answer_virtual(self._engine, scope["method"], endpoint, named, body)
         except UllageError as error:
             await _turn_away(send, endpoint, error, request_id, incoming)
             return
         except ClientLeft:
+            return
+        if own is not None:
+            told = [(b"x-ullage-request", request_id.encode())]
+            await answer(send, 200, own, told, head=scope["method"] == "HEAD")
             return
         exchange = self._engine.begin(
             id=request_id, endpoint=endpoint, headers=named, body=body, root=self._upstreams[endpoint.dialect]

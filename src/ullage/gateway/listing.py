@@ -55,6 +55,11 @@ def with_virtual(listed: bytes, coding: str, dialect: Dialect, names: Iterable[s
     return msgspec.json.encode(page)
 
 
+def describe(dialect: Dialect, name: str) -> bytes:
+    """What is told of one of these names to who asks about it alone."""
+    return msgspec.json.encode(_ENTRIES[dialect](name))
+
+
 def empty_page(dialect: Dialect) -> dict[str, Any]:
     """A list without any model."""
     if dialect == "gemini":
