@@ -6,7 +6,7 @@ For operations a fault of ours sends the client's own request; where privacy is 
 from __future__ import annotations
 
 import functools
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -42,12 +42,14 @@ if TYPE_CHECKING:
     from ullage.core.planning import SliceFacts
     from ullage.core.privacy import Destination, PrivacyReport
     from ullage.core.privacy.guard import PrivacyGuard
+    from ullage.core.spend import Verdict
     from ullage.core.wire import Conversation
     from ullage.settings import Settings
     from ullage.stores import SessionRecord, Store
 
     from .exchange import Exchange, GivenUp
     from .managing import Managed
+    from .pricing import Pricing
     from .quota import Quotas
     from .reading import Reader
     from .routing import Decision
@@ -128,6 +130,7 @@ class Departing:
         data_dir: Path | None,
         routing: Routing,
         quotas: Quotas,
+        pricing: Pricing,
         targets: Targets | None = None,
     ) -> None:
         self._reader = reader
@@ -147,6 +150,8 @@ class Departing:
         # Sessions that branched off from another one: what is kept for that goes along.
         self._parents: dict[str, str] = {}
         self.classifying = Classifying(settings.routing.classifier, targets, self._guard, quotas)
+        self._pricing = pricing
+        self._targets = targets
         # Requests that wait for the answer to a question, by their ids.
         self._waiting: dict[str, _Waiting] = {}
         # Requests that were routed and are not over, by their ids.
@@ -184,13 +189,34 @@ class Departing:
     ) -> tuple[Observation, Departure]:
         """What another target gets of a routed request whose last one has failed: by its own window, its provider's privacy and
         its protocol. Where there is none, a refusal, and all is left as it was."""
+
+        def change(routed: _Routed) -> _Routed:
+            routed = routed.without(given_up.target, f"it failed at this request, after {given_up.failure.status}")
+            return routed._replace(asked=replace(routed.asked, now_ms=given_up.at_ms))
+
+        return self._move(observation, exchange, change)
+
+    def depart_elsewhere(
+        self, observation: Observation, exchange: Exchange, dear: Departure, verdict: Verdict
+    ) -> tuple[Observation, Departure]:
+        """The same for one that may cost more than may be spent at its target (routing specification, section 17.2)."""
+
+        def change(routed: _Routed) -> _Routed:
+            for target, why in self._too_dear(routed, dear, verdict):
+                routed = routed.without(target, why)
+            return routed._replace(asked=replace(routed.asked, thrifty=True))
+
+        return self._move(observation, exchange, change)
+
+    def _move(
+        self, observation: Observation, exchange: Exchange, change: Callable[[_Routed], _Routed]
+    ) -> tuple[Observation, Departure]:
         before = exchange.address
         refusal: UllageError = _NOT_ROUTED
         try:
             routed, first = self._routed[exchange.id], observation.decision
             assert first is not None, "it was routed"
-            routed = routed.without(given_up.target, f"it failed at this request, after {given_up.failure.status}")
-            routed = routed._replace(asked=replace(routed.asked, now_ms=given_up.at_ms))
+            routed = change(routed)
             while True:
                 decision = replace(self._routing.decide(routed.asked), reason=first.reason, task_id=first.task_id)
                 again = observation.again()
@@ -210,6 +236,21 @@ class Departing:
         observation.notes = (f"nobody else is asked: {refusal.message}",)
         return observation, Departure(body=b"", refusal=refusal, session=observation.session)
 
+    def _too_dear(self, routed: _Routed, dear: Departure, verdict: Verdict) -> Iterator[tuple[str, str]]:
+        """The targets that a request must not go to for the sake of a limit, each with why: those of a provider whose limit is to
+        be avoided, else whoever is not cheaper than the target that it was for."""
+        assert self._targets is not None and dear.spend is not None, "it was routed and priced"
+        asked, spend = routed.asked, dear.spend
+        names = ", ".join(one.name for one in verdict.exceeded)
+        avoided = any(one.action == "avoid" and one.name.startswith(f"{spend.provider} ") for one in verdict.exceeded)
+        for one in self._targets.candidates(asked.conversation.dialect, client_key=asked.client_key):
+            if avoided:
+                barred = one.model.provider == spend.provider
+            else:
+                barred = one.target == dear.target or not self._pricing.is_cheaper(one, routed.stripped, spend)
+            if barred:
+                yield one.target, f"it may cost more than may be spent: {names}"
+
     def _go_on(self, waiting: _Waiting, reply: Reply | None) -> Departure | Question:
         observation, exchange, body = waiting.observation, waiting.exchange, waiting.body
         try:
@@ -226,7 +267,8 @@ class Departing:
                 return self._refuse(observation, _NOT_CLEARED, body)
             if observation.virtual:
                 return self._fall_back_to_route(observation, exchange, body)
-            return Departure(body=body, status="fallback", session=observation.session)
+            departure = Departure(body=body, status="fallback", session=observation.session)
+            return self._priced(observation, exchange, departure, None)
         self._waiting[exchange.id] = waiting
         return question
 
@@ -239,7 +281,8 @@ class Departing:
                 self._note_sent(observation, exchange, observation.managed)
             elif observation.later is not None:
                 later, observation.later = observation.later, None
-                self._reader.read_conversation(observation, exchange, later, placed=observation.virtual)
+                placed = observation.virtual or observation.kinship is not None
+                self._reader.read_conversation(observation, exchange, later, placed=placed)
         except Exception:  # noqa: BLE001 - as above
             tell_fault(exchange)
 
@@ -262,7 +305,8 @@ class Departing:
         conversation = reader.parse(exchange, body) if readable else None
         reader.identify(observation, exchange, conversation)
         if conversation is None:
-            return self._depart_unread(observation, exchange, body, self._destination(exchange))
+            departure = self._depart_unread(observation, exchange, body, self._destination(exchange))
+            return self._priced(observation, exchange, departure, None)
         reader.describe(observation, conversation)
         sent = conversation
         if conversation.model in self._routing.names:
@@ -272,7 +316,9 @@ class Departing:
             sent = self._without_seals(exchange, conversation)
             if sent is conversation and not exchange.looked_at:
                 observation.later = conversation
-                return Departure(body=body, untouched=True)
+                if exchange.watched and observation.caller.kind in CONVERSATION:
+                    reader.place(observation, conversation)
+                return self._priced(observation, exchange, Departure(body=body, untouched=True), conversation)
             if sent is not conversation and observation.caller.kind in CONVERSATION:
                 reader.place(observation, conversation)
         return self._look_over(observation, exchange, body, conversation, sent)
@@ -307,7 +353,19 @@ class Departing:
             self._guard.check(departure.body if departure.plain else sent.body, destination)
             excluded = managed.excluded if managed is not None else ()
             observation.privacy = report.checked().with_exclusions(*excluded).manifest()
-        return departure
+        return self._priced(
+            observation, exchange, departure, managed.conversation() if managed is not None else cleared
+        )
+
+    def _priced(
+        self, observation: Observation, exchange: Exchange, departure: Departure, sent: Conversation | None
+    ) -> Departure:
+        """The same with what it may cost, where a limit of that may hold."""
+        if not exchange.watched or departure.refusal is not None:
+            return departure
+        estimate = departure.estimate if departure.destination is None else None
+        spend = self._pricing.expect(observation, exchange, sent, body=departure.body, estimate=estimate)
+        return replace(departure, spend=spend)
 
     def _depart_unread(
         self, observation: Observation, exchange: Exchange, body: bytes, destination: Destination | None
@@ -318,7 +376,8 @@ class Departing:
             return Departure(body=body, refusal=_UNREADABLE)
         if not exchange.looked_at:
             named = exchange.endpoint.model in self._routing.names or not exchange.headers.get("content-encoding")
-            return Departure(body=body, refusal=_UNROUTABLE) if named else Departure(body=body, untouched=True)
+            refused = exchange.routable and named
+            return Departure(body=body, refusal=_UNROUTABLE) if refused else Departure(body=body, untouched=True)
         if self._guard is not None and destination is not None:
             decode = make_decoder(exchange.headers.get("content-encoding", ""), REQUEST_LIMIT_BYTES)
             self._guard.check(b"".join(decode(body)), destination)
@@ -419,7 +478,7 @@ class Departing:
         except Exception:  # noqa: BLE001 - as above
             tell_fault(exchange)
             return self._refuse(observation, _NOT_ROUTED, body)
-        return replace(departure, status="fallback")
+        return self._priced(observation, exchange, replace(departure, status="fallback"), observation.later)
 
     def _is_planned(self, observation: Observation, exchange: Exchange) -> bool:
         """Helpers of a client are never planned (design, section 4)."""

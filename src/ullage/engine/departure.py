@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ullage.core.errors import UllageError
+from ullage.core.spend import Spend
 from ullage.core.translation import TranslatedRequest
 
 from .route_telling import RouteTold
@@ -19,7 +20,8 @@ class Departure(Struct, frozen=True, kw_only=True):
     `why` explains the plan in a line of ASCII. A `refusal` is answered, and nothing is sent. A routed request goes to the
     `destination`, and its client is told of the `route`. `translated`: the destination speaks another protocol than the client,
     so does `body`, and its answer is to be translated back. `untouched`: it was not what it may have been, and goes as it would
-    have gone.
+    have gone. `spend` is what it may cost, where a limit of that may hold; `budget` tells its client in a line of a limit that it
+    exceeds.
     """
 
     body: bytes
@@ -34,3 +36,5 @@ class Departure(Struct, frozen=True, kw_only=True):
     translated: TranslatedRequest | None = None
     route: RouteTold | None = None
     untouched: bool = False
+    spend: Spend | None = None
+    budget: str = ""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from ullage.core.spend import Verdict
     from ullage.core.wire import Dialect
     from ullage.settings import Settings
     from ullage.stores import Store
@@ -61,11 +62,18 @@ class Engine:
         self._clock = clock
         self.new_id = new_id
         self._observer = Observer(
-            store=store, settings=settings, new_id=new_id, sources=sources, data_dir=data_dir, targets=targets
+            store=store,
+            settings=settings,
+            clock_ms=clock_ms,
+            new_id=new_id,
+            sources=sources,
+            data_dir=data_dir,
+            targets=targets,
         )
         self.virtual_models = self._observer.virtual_models
         self.quotas = self._observer.quotas
         self.health = self._observer.health
+        self.spending = self._observer.spending
         self.classifying = self._observer.classifying
         self.learning = self._observer.learning
 
@@ -103,6 +111,7 @@ class Engine:
             cleared=self._settings.privacy.enabled and bool(body),
             routable=self.virtual_models.may_name(endpoint, headers, body),
             sealed=endpoint.recorded and holds_seal(body),
+            watched=endpoint.recorded and endpoint.purpose == "generate" and self.spending.watches,
         )
         if endpoint.recorded and not exchange.managed:
             self._observer.read_request(exchange)
@@ -115,13 +124,24 @@ class Engine:
         if isinstance(found, Question):
             assert upstream is not None, "who has a classifier has a transport"
             reply = await put_question(upstream, found)
-            return await asyncio.wrap_future(self._observer.resume(exchange, reply))
-        return found
+            found = await asyncio.wrap_future(self._observer.resume(exchange, reply))
+        return await self._admit(exchange, found)
 
     async def depart_again(self, exchange: Exchange, given_up: GivenUp) -> Departure:
         """What is to be sent to another target of a routed request, in place of one that has failed; a refusal where there is
         nobody else."""
-        return await asyncio.wrap_future(self._observer.depart_again(exchange, given_up))
+        found = await asyncio.wrap_future(self._observer.depart_again(exchange, given_up))
+        return await self._admit(exchange, found)
+
+    async def _admit(self, exchange: Exchange, departure: Departure) -> Departure:
+        """The same where it may be spent, to a cheaper target where that is asked for, or a refusal."""
+        if departure.spend is None:
+            return departure
+
+        async def elsewhere(dear: Departure, verdict: Verdict) -> Departure:
+            return await asyncio.wrap_future(self._observer.depart_elsewhere(exchange, dear, verdict))
+
+        return await self.spending.admit(exchange.id, departure, elsewhere)
 
     async def virtual_names(self, dialect: Dialect, headers: Mapping[str, str]) -> Sequence[str]:
         """The virtual models to show to a client that asks for a list: none while there is nobody to choose from."""

@@ -75,6 +75,7 @@ class Exchange:
         "started",
         "status",
         "warnings",
+        "watched",
     )
 
     def __init__(
@@ -93,6 +94,7 @@ class Exchange:
         cleared: bool = False,
         routable: bool = False,
         sealed: bool = False,
+        watched: bool = False,
     ) -> None:
         self.id = id
         self.endpoint = endpoint
@@ -118,7 +120,9 @@ class Exchange:
         self.routable = routable
         # Whether it may hold reasoning that a target of another protocol gave its client.
         self.sealed = sealed
-        self.managed = planned or cleared or routable or sealed
+        # Whether a limit of what may be spent may hold for it.
+        self.watched = watched
+        self.managed = planned or cleared or routable or sealed or watched
         self.outcome = "error"
         # Why no answer came, as far as that is the target's fault; and whether that is noted already.
         self.failure: Failure | None = None

@@ -54,6 +54,7 @@ class Observation(Struct):
     session_route: dict[str, Any] | None = None
     attempts: tuple[dict[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
+    spend: dict[str, Any] | None = None
     unparsed: bool = False
     reader: AnswerReader | None = None
     decoder: Decoder | None = None

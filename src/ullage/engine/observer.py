@@ -18,9 +18,11 @@ from .classifying import Question
 from .departing import Departing
 from .health import Health, read_outcome
 from .learning import Learning
+from .pricing import Pricing, is_free
 from .quota import Quotas, make_quota_rules, read_answered
 from .reading import Reader
 from .routing import Routing
+from .spending import Spending
 from .worker import Worker
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ullage.core.content import Answer
+    from ullage.core.spend import Verdict
     from ullage.settings import Settings
     from ullage.stores import Store
 
@@ -73,6 +76,7 @@ class Observer:
         *,
         store: Store,
         settings: Settings,
+        clock_ms: Callable[[], int],
         new_id: Callable[[], str],
         sources: Sources | None = None,
         data_dir: Path | None = None,
@@ -85,6 +89,8 @@ class Observer:
         self.health = Health(store, store)
         self._routing = Routing(settings, targets, self.quotas, self.learning, self.health, store, new_id=new_id)
         self.virtual_models = self._routing.names
+        self._pricing = Pricing(self._reader)
+        self.spending = Spending(settings, store, clock_ms=clock_ms)
         self._departing = Departing(
             self._reader,
             store=store,
@@ -92,6 +98,7 @@ class Observer:
             data_dir=data_dir,
             routing=self._routing,
             quotas=self.quotas,
+            pricing=self._pricing,
             targets=targets,
         )
         self.classifying = self._departing.classifying
@@ -127,6 +134,12 @@ class Observer:
         self._worker.put(lambda: self._depart_again(exchange, given_up, future), urgent=True)
         return future
 
+    def depart_elsewhere(self, exchange: Exchange, dear: Departure, verdict: Verdict) -> Future[Departure]:
+        """Looks for a cheaper target for a request that may cost more than may be spent."""
+        future: Future[Departure] = Future()
+        self._worker.put(lambda: self._depart_elsewhere(exchange, dear, verdict, future), urgent=True)
+        return future
+
     def read_answer(self, exchange: Exchange, piece: bytes) -> None:
         """Reads a piece of an answer, unless too much is waiting already: then the rest of it is not read."""
         if self._answers.admit(len(piece)):
@@ -153,11 +166,12 @@ class Observer:
 
     def flush(self, timeout_s: float) -> bool:
         """Waits until everything put in so far is done."""
-        return self._worker.flush(timeout_s)
+        return self._worker.flush(timeout_s) and self.spending.flush(timeout_s)
 
     def close(self) -> None:
         """Does what is waiting, then ends the thread."""
         self._worker.close()
+        self.spending.close()
         self.quotas.save()
 
     def _recall(self) -> None:
@@ -214,6 +228,7 @@ class Observer:
         is_waited_for = future.set_running_or_notify_cancel()
         try:
             observation = self._open[exchange.id]
+            self.spending.give_up(exchange, given_up)
             self._note_failed(observation, given_up)
             if not is_waited_for:
                 return  # the client has left
@@ -221,6 +236,21 @@ class Observer:
         except BaseException as error:
             if is_waited_for:
                 future.set_exception(error)
+            raise
+        self._open[exchange.id] = again
+        future.set_result(departure)
+        if departure.refusal is None:
+            self._departing.note_sent(again, exchange)
+
+    def _depart_elsewhere(
+        self, exchange: Exchange, dear: Departure, verdict: Verdict, future: Future[Departure]
+    ) -> None:
+        if not future.set_running_or_notify_cancel():
+            return  # the client has left
+        try:
+            again, departure = self._departing.depart_elsewhere(self._open[exchange.id], exchange, dear, verdict)
+        except BaseException as error:
+            future.set_exception(error)
             raise
         self._open[exchange.id] = again
         future.set_result(departure)
@@ -273,7 +303,22 @@ class Observer:
             self.health.note(outcome)
         self._routing.settle(observation, exchange, answer, outcome)
         self._report_attempts(observation, exchange, outcome, answered)
+        self._settle_spend(observation, exchange, answer)
         self._departing.note_answer(observation, exchange, answer)
+
+    def _settle_spend(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
+        """What a call cost. Of an answer that broke nobody knows: what was reserved for it stays."""
+        if exchange.endpoint.purpose != "generate" or exchange.given_up:
+            return
+        whole = answer is not None and answer.complete and answer.error_type is None
+        usage = answer.usage if answer is not None and whole else None
+        code = exchange.failure.code if exchange.failure is not None else ""
+        observation.spend = self.spending.settle(
+            exchange,
+            self._pricing.count(observation, exchange),
+            self._pricing.cost(observation, exchange, usage),
+            free=exchange.outcome == "answered" or is_free(exchange.status, code),
+        )
 
     def _report_attempts(
         self, observation: Observation, exchange: Exchange, outcome: Outcome | None, answered: Answered | None

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ullage.core.content import Usage
+    from ullage.core.profiles import ModelProfile
     from ullage.settings import Settings
     from ullage.stores import SessionRecord, Store
 
@@ -277,6 +278,10 @@ class Reader:
         local = self.measuring.weigh(conversation, active).total
         anchored = self._anchoring.line(observation.session, meter)
         return self._foresight.to_provider_tokens(meter, active, local, exchange.created_ms, anchored=anchored)
+
+    def profile(self, exchange: Exchange, model: str | None) -> ModelProfile:
+        """What is known of the model that a request goes to."""
+        return self._knowledge.profile(exchange.provider, model or "", exchange.dialect)
 
     def find_warm(self, session: str, conversation: Conversation, now_ms: int) -> dict[str, int]:
         """The tokens of the prompt that each target's cache holds of the session."""

@@ -190,6 +190,7 @@ def _call_record(
         awareness=report_sight(observation.sight) if observation.sight is not None else None,
         plan=_plan_of(observation),
         route=observation.route,
+        spend=observation.spend,
         usage=_plain_usage(usage),
         breakdown=report(breakdown) if breakdown is not None else None,
         prefix_messages=observation.kinship.shared if observation.kinship is not None else None,

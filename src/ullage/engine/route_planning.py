@@ -173,7 +173,7 @@ class RoutePlanning:
                 turn.text,
                 context_tokens=tokens,
                 images=turn.images,
-                policy=_HELPER_POLICY if asked.helper else policy,
+                policy=_HELPER_POLICY if asked.helper or asked.thrifty else policy,
                 session=session,
                 config=config,
             )

@@ -66,7 +66,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     """A request for a virtual model, as routing sees it. `tokens` estimates its prompt in tokens of a target, `warm` the tokens
     that each target's cache holds of it; both are asked for where they are needed. `counting`: it asks for no answer, but for a
     count of its tokens, say. `graded` is what a small model said of the task. `fitted`: a plan will make the prompt fit.
-    `tried` are the targets that this request has failed at, each with why.
+    `tried` are the targets that this request has failed at, or must not go to, each with why; `thrifty`: what weighs is the cost.
     `ancestors` are the sessions whose settings hold for it too, the nearest first. `refusal` says why it has no form in the
     protocol of a target, where it has none."""
 
@@ -86,6 +86,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     fitted: bool = False
     ancestors: tuple[str, ...] = ()
     tried: Mapping[str, str] = {}
+    thrifty: bool = False
     refusal: Callable[[Candidate], str | None] = lambda _: None
 
     def untranslatable(self, candidates: Iterable[Candidate]) -> Mapping[str, str]:
@@ -235,11 +236,11 @@ class Routing:
         elif whole:
             known.failed.clear()
             known.answered_ms, known.last_good = now_ms, decision.target
-        if known.task is not None and known.task.id == decision.task_id:
         if whole:
             known.failing = False
         elif outcome is not None and (outcome.failure is not None or (exchange.status or 0) >= HTTPStatus.BAD_REQUEST):
             known.failing = True
+        if known.task is not None and known.task.id == decision.task_id:
             known.task.settled = whole and answer is not None and not answer.tool_calls
         observation.session_route = known.plain()
 

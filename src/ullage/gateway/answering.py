@@ -23,6 +23,8 @@ _STATUS = {
     "privacy_refused": 403,
     "privacy_failed": 403,
     "routing_failed": 503,
+    "budget_exceeded": 402,
+    "budget_failed": 503,
     "circuits-open": 503,
     "too_many_connections": 503,
 }

@@ -83,7 +83,7 @@ def for_stranger(headers: Headers, dialect: Dialect) -> list[tuple[bytes, bytes]
 def told_headers(departure: Departure, *, trace: bool, attempts: int = 1) -> list[tuple[bytes, bytes]]:
     """What the client is told of a request that was looked at before it was sent (interface, section 2), so many times."""
     if departure.untouched:
-        return []
+        return _budget_header(departure)
     route = departure.route
     why = "; ".join(text for text in (route.why if route is not None else "", departure.why) if text)
     told = {
@@ -98,7 +98,11 @@ def told_headers(departure: Departure, *, trace: bool, attempts: int = 1) -> lis
     }
     if route is not None and departure.translated is None:  # else they are told with those of the answer
         told[b"x-ullage-losses"] = _codes(route.losses)
-    return [(name, _header_value(text)) for name, text in told.items() if text]
+    return [(name, _header_value(text)) for name, text in told.items() if text] + _budget_header(departure)
+
+
+def _budget_header(departure: Departure) -> list[tuple[bytes, bytes]]:
+    return [(b"x-ullage-budget", _header_value(departure.budget))] if departure.budget else []
 
 
 def waiting_header(refusal: UllageError, now_ms: int) -> list[tuple[bytes, bytes]]:

@@ -73,10 +73,14 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     `complexity`, `policy`, `reason` (`user`, `continuation`, `retry`, `helper`), `notes` of what befell it. Where it was decided
     with this call it also has `ranked`, the scores of all candidates, `propensities` and `shadow`. A call whose route has a
     `task_id` is found by it.
+
+    `spend` is what the call cost, `usd`, `None` where nobody knows; of one that was held to a limit also what was reserved for it,
+    and of a limit that it went beyond its name and the action.
     """
 
     id: str
     session: str
+    client: str | None = None
     created_ms: int
     dialect: str
     kind: str
@@ -102,6 +106,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     cache: dict[str, Any] | None = None
     plan: dict[str, Any] | None = None
     route: dict[str, Any] | None = None
+    spend: dict[str, Any] | None = None
     usage: dict[str, Any] | None = None
     breakdown: dict[str, Any] | None = None
     prefix_messages: int | None = None

@@ -42,7 +42,7 @@ def report_call(record: CallRecord) -> dict[str, Any]:
     `estimate` is its sum, `expected` what the prompt was taken to be from the session's last usage before the answer came,
     `awareness` what limits were drawn from, `usage` what the provider then reported, `sample` what was learned from it, `cache`
     what was expected to be warm and what was. `plan` says what was sent of the request and why, `route` why it went
-    to this target.
+    to this target, `spend` what it cost.
     """
     planned = (record.plan or {}).get("status")
     return {
@@ -74,6 +74,7 @@ def report_call(record: CallRecord) -> dict[str, Any]:
         "cache": record.cache,
         "plan": record.plan,
         "route": record.route,
+        "spend": record.spend,
         "prefix_messages": record.prefix_messages,
         "context": record.breakdown,
         "completeness": completeness(record),

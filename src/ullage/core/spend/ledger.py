@@ -106,8 +106,8 @@ NO_LIMITS = SpendLimits(providers=MappingProxyType({}))
 class Spend(Struct, frozen=True, kw_only=True):
     """A call that is about to be sent. `at_ms` is epoch milliseconds and `day` the local day of that moment, `2026-01-31`.
 
-    `estimate` is the most that it is expected to cost, nano-USD; `None` where no price is known. `session` and `task` are
-    `None` for a call that belongs to none: their limits are then held against the call alone.
+    `estimate` is the most that it is expected to cost with a prompt of `input_tokens`, nano-USD; `None` where no price is known.
+    `session` and `task` are `None` for a call that belongs to none: their limits are then held against the call alone.
     """
 
     id: str
@@ -119,6 +119,7 @@ class Spend(Struct, frozen=True, kw_only=True):
     session: str | None = None
     task: str | None = None
     estimate: int | None = None
+    input_tokens: int = 0
 
     @property
     def keys(self) -> tuple[Key, ...]:

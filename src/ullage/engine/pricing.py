@@ -1,0 +1,178 @@
+"""What a call may cost before it is sent, and what it did cost (routing specification, sections 17.3 and 17.4)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ullage.core.privacy.hosts import is_loopback
+from ullage.core.profiles.cache_rules import find_cache_rule
+from ullage.core.routing.turn import read_turn
+from ullage.core.spend import Spend
+from ullage.core.spend.ledger import to_nano
+from ullage.core.spend.worst import likely_most, output_allowance, worst_cost
+from ullage.core.wire.output import requested_output
+from ullage.stores.metrics import cost_nano_usd
+
+from .kinds import CONVERSATION
+
+if TYPE_CHECKING:
+    from ullage.core.content import Usage
+    from ullage.core.profiles import ModelProfile, Prices
+    from ullage.core.routing.filtering import Candidate
+    from ullage.core.wire import Conversation
+
+    from .exchange import Exchange
+    from .observation import Observation
+    from .reading import Reader
+
+_NOTHING_MADE = frozenset({*range(400, 500), 500, 501, 502, 503, 529}) - {408}
+"""Statuses of errors with which a provider says that it made nothing, so that nothing is to be paid. A proxy that waited in vain
+(408, 504, 524) does not know."""
+
+_NOT_REACHED = frozenset({"upstream_refused", "upstream_dns", "upstream_tls"})
+
+_CHARS_A_TOKEN = 3
+_HOUR_MARK = b'"1h"'
+"""How a request asks Anthropic to hold its prompt for an hour, which costs more to write."""
+_MOST_USD = 1_000_000
+"""More than any call costs: whoever says so means something else."""
+
+
+class Pricing:
+    """Prices calls as they pass. Used by one thread only, the reader's."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def expect(
+        self,
+        observation: Observation,
+        exchange: Exchange,
+        sent: Conversation | None,
+        *,
+        body: bytes,
+        estimate: int | None,
+    ) -> Spend:
+        """A call before it is sent, at the most that it may cost: `sent` as it leaves, `None` where it could not be read, with
+        the `body` that is sent and the tokens of its prompt, where those are known."""
+        profile = self._profile(observation, exchange)
+        if estimate is None:
+            estimate = -(-len(body) // _CHARS_A_TOKEN)
+            if sent is not None:
+                estimate = self._reader.estimate(observation, exchange, sent, profile.key)
+        input_tokens = likely_most(estimate)
+        worst = worst_cost(
+            self._prices(observation, profile),
+            find_cache_rule(exchange.provider, observation.model),
+            input_tokens=input_tokens,
+            output_tokens=output_allowance(
+                requested_output(sent) if sent is not None else None, profile.max_output_tokens
+            ),
+            long=_HOUR_MARK in body,
+        )
+        return self._spend(
+            observation,
+            exchange,
+            at_ms=exchange.now_ms(),
+            estimate=0 if worst is None and _is_here(exchange.root) else worst,
+            input_tokens=input_tokens,
+            task=self._task(observation, sent),
+        )
+
+    def is_cheaper(self, candidate: Candidate, sent: Conversation, than: Spend) -> bool:
+        """Whether a request may cost less at a target than what it was priced at. Nobody knows of one without a price."""
+        if than.estimate is None:
+            return False
+        model = candidate.model
+        worst = worst_cost(
+            candidate.price.prices,
+            find_cache_rule(model.provider, model.id),
+            input_tokens=than.input_tokens,
+            output_tokens=output_allowance(requested_output(sent), model.max_output_tokens),
+        )
+        return worst is not None and worst < than.estimate
+
+    def count(self, observation: Observation, exchange: Exchange) -> Spend:
+        """A call that is over and was not judged before."""
+        at_ms = exchange.asked_ms
+        return self._spend(observation, exchange, at_ms=at_ms, estimate=None, task=self._task(observation, None))
+
+    def cost(self, observation: Observation, exchange: Exchange, usage: Usage | None) -> int | None:
+        """What a call cost, nano-USD: what the provider says, else its usage at list prices; `None` where nobody knows."""
+        if usage is None:
+            return None
+        reported = (usage.raw or {}).get("cost")
+        if isinstance(reported, int | float) and not isinstance(reported, bool) and 0 < reported < _MOST_USD:
+            return to_nano(reported)
+        prices = self._prices(observation, self._profile(observation, exchange))
+        rule = find_cache_rule(exchange.provider, observation.model)
+        found = cost_nano_usd(msgspec.to_builtins(usage), prices, rule)
+        return 0 if found is None and _is_here(exchange.root) else found
+
+    def _profile(self, observation: Observation, exchange: Exchange) -> ModelProfile:
+        return self._reader.profile(exchange, observation.model)
+
+    def _prices(self, observation: Observation, profile: ModelProfile) -> Prices | None:
+        if profile.prices is not None and profile.prices.input is not None:
+            return profile.prices
+        return observation.decision.candidate.price.prices if observation.decision is not None else profile.prices
+
+    def _task(self, observation: Observation, sent: Conversation | None) -> str | None:
+        """The turn of the user that a call belongs to; an errand of the client is one of its own."""
+        if observation.decision is not None:
+            return None if observation.decision.reason == "helper" else observation.decision.task_id
+        if sent is None or observation.caller.kind not in CONVERSATION:
+            return None
+        index = read_turn(sent, self._reader.measuring.facts(sent)).index
+        if index is None:
+            return None
+        return f"{observation.session}#{self._reader.measuring.canonical_hashes(sent)[index]:x}"
+
+    def _spend(
+        self,
+        observation: Observation,
+        exchange: Exchange,
+        *,
+        at_ms: int,
+        estimate: int | None,
+        task: str | None,
+        input_tokens: int = 0,
+    ) -> Spend:
+        """What a sub-agent spends is its session's."""
+        number = len(observation.attempts)
+        return Spend(
+            id=f"{exchange.id}.{number + 1}" if number else exchange.id,
+            at_ms=at_ms,
+            day=local_day(at_ms),
+            provider=exchange.provider,
+            model=_text(observation.model or "unknown"),
+            kind=observation.caller.kind,
+            session=_text(observation.caller.session or observation.session) or None,
+            task=_text(task) if task is not None else None,
+            estimate=estimate,
+            input_tokens=input_tokens,
+        )
+
+
+def local_day(at_ms: int) -> str:
+    """The day of this machine's time zone, `2026-01-31`."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).astimezone().date().isoformat()
+
+
+def is_free(status: int | None, code: str) -> bool:
+    """Whether a call surely cost nothing: nobody could be reached, or an error came in place of an answer. `status` is that of
+    the answer, `None` where none began; `code` says why."""
+    return code in _NOT_REACHED if status is None else status in _NOTHING_MADE
+
+
+def _is_here(root: str) -> bool:
+    return is_loopback(urlsplit(root).hostname or "")
+
+
+def _text(words: str) -> str:
+    """Text that a database takes: names come from clients, who may cut a sign in two."""
+    return words.encode("utf-8", "replace").decode()

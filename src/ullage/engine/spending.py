@@ -1,0 +1,236 @@
+"""What the calls that pass may cost and did: reserved before one is sent where a limit is set, settled by what it cost.
+
+Routing specification, section 17. The ledger is asked in a thread of its own, one call after the other, so that neither the event
+loop nor the observer waits for the database. Where no limit is set, nothing is reserved: what a call cost is counted afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.core.errors import StoreError, UllageError
+from ullage.core.spend import Spend, SpendLimits, Verdict
+from ullage.core.spend.ledger import OnExceed, to_nano
+from ullage.core.spend.telling import block_message, budget_line
+from ullage.settings.budget import Usd, make_spend_limits
+
+from .pricing import is_free
+from .worker import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from ullage.settings import Settings
+    from ullage.stores import Store
+
+    from .departure import Departure
+    from .exchange import Exchange, GivenUp
+
+logger = logging.getLogger("ullage.engine")
+
+KEPT_UNDER = "ullage:budget"
+"""Session of the rows whose keys are the sessions that have limits of their own. No session of a client has that name."""
+
+_READ_EVERY_MS = 2_000
+_ELSEWHERE = 4
+"""So often at most another target is looked for, for the sake of a limit."""
+
+_SPENDING_FAILED = UllageError(
+    "what may be spent could not be looked up, so the request was not sent",
+    code="budget_failed",
+    hint="`ullage serve` says more on standard error.",
+)
+
+
+class SessionLimits(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Limits of one session in place of those of the settings, USD."""
+
+    session_usd: Usd | None = None
+    task_usd: Usd | None = None
+    on_exceed: OnExceed | None = None
+
+
+class Reservation(Struct):
+    """A call that was judged. `sent` says that it is on its way."""
+
+    spend: Spend
+    verdict: Verdict
+    sent: bool = False
+
+
+class Spending:
+    """Judges and counts. Any thread may ask. `clock_ms` is wall time, epoch milliseconds."""
+
+    def __init__(self, settings: Settings, store: Store, *, clock_ms: Callable[[], int]) -> None:
+        self.limits = make_spend_limits(settings.budget)
+        self._store = store
+        self._clock_ms = clock_ms
+        self._worker = Worker("ullage-spending")
+        self._held: dict[str, Reservation] = {}
+        self._sessions: dict[str, SessionLimits] = {}
+        self._read_ms = 0
+        self._worker.put(lambda: self._read_sessions(must=True))
+        self._worker.start()
+
+    @property
+    def watches(self) -> bool:
+        """Whether a limit may hold for any call."""
+        return self.limits.are_set or bool(self._sessions)
+
+    def limits_of(self, session: str | None) -> SpendLimits:
+        """What holds for a call of a session."""
+        own = self._sessions.get(session or "")
+        return self.limits if own is None else overlay(self.limits, own)
+
+    def heed(self) -> None:
+        """Limits of sessions were changed: they hold for whatever is judged from now on. May wait for the database."""
+        self._read_sessions(must=True)
+
+    async def admit(
+        self,
+        exchange_id: str,
+        departure: Departure,
+        elsewhere: Callable[[Departure, Verdict], Awaitable[Departure]],
+    ) -> Departure:
+        """The departure with its most probable cost reserved; one to another target, found by `elsewhere`, where a limit asks for
+        that; or one that is refused."""
+        moves = _ELSEWHERE
+        while departure.spend is not None and departure.refusal is None:
+            may_move = moves > 0 and departure.destination is not None
+            try:
+                reservation = await asyncio.wrap_future(self._reserve(exchange_id, departure.spend, may_move))
+            except Exception:  # a check that fails is one that was not passed
+                logger.exception("What may be spent could not be looked up.")
+                return replace(departure, refusal=_SPENDING_FAILED)
+            verdict = reservation.verdict
+            if verdict.reserved:
+                reservation.sent = True
+                return replace(departure, budget=budget_line(verdict))
+            if not may_move or verdict.action == "block":
+                return replace(departure, refusal=_refusal(departure.spend, verdict), budget=budget_line(verdict))
+            moves = moves - 1 if verdict.action == "avoid" else 0
+            found = await elsewhere(departure, verdict)
+            if found.refusal is None:
+                departure = found
+            else:
+                moves = 0
+        return departure
+
+    def settle(self, exchange: Exchange, spend: Spend, cost: int | None, *, free: bool) -> dict[str, Any]:
+        """Counts what a call cost that is over, nano-USD; `None` where nobody knows, `free` where surely nothing. What its record
+        says of it."""
+        held = self._held.get(exchange.id)
+        self._worker.put(lambda: self._settle(exchange.id, spend, cost, free=free), urgent=True)
+        return _report(held, cost, free=free)
+
+    def give_up(self, exchange: Exchange, given_up: GivenUp) -> None:
+        """Counts an attempt that came to nothing, before the next one is sent."""
+        free = is_free(given_up.status, given_up.failure.code)
+        self._worker.put(lambda: self._end(exchange.id, None, free=free), urgent=True)
+
+    def flush(self, timeout_s: float) -> bool:
+        """Waits until everything put in so far is done. False if that took too long."""
+        done: Future[None] = Future()
+        self._worker.put(lambda: done.set_result(None), urgent=True)
+        with contextlib.suppress(TimeoutError):
+            done.result(timeout_s)
+            return True
+        return False
+
+    def close(self) -> None:
+        """Does what is waiting, then ends the thread."""
+        self._worker.close()
+
+    def _reserve(self, exchange_id: str, spend: Spend, may_move: bool) -> Future[Reservation]:
+        future: Future[Reservation] = Future()
+        self._worker.put(lambda: self._judge(exchange_id, spend, may_move, future), urgent=True)
+        return future
+
+    def _judge(self, exchange_id: str, spend: Spend, may_move: bool, future: Future[Reservation]) -> None:
+        if not future.set_running_or_notify_cancel():
+            return  # the client has left
+        try:
+            self._read_sessions()
+            verdict = self._store.ledger.reserve(self.limits_of(spend.session), spend, skip_downgrade=may_move)
+            reservation = Reservation(spend, verdict)
+            if verdict.reserved:
+                self._held[exchange_id] = reservation
+        except BaseException as error:
+            future.set_exception(error)
+            raise
+        future.set_result(reservation)
+
+    def _settle(self, exchange_id: str, spend: Spend, cost: int | None, *, free: bool) -> None:
+        self._read_sessions()
+        if exchange_id in self._held:
+            self._end(exchange_id, cost, free=free)
+        elif not free:
+            self._store.ledger.book(spend, cost, at_ms=self._clock_ms())
+
+    def _end(self, exchange_id: str, cost: int | None, *, free: bool) -> None:
+        held = self._held.pop(exchange_id, None)
+        if held is None:
+            return
+        ledger, attempt = self._store.ledger, held.spend.id
+        if free or not held.sent:
+            ledger.release(attempt, at_ms=self._clock_ms())
+        else:
+            ledger.settle(attempt, cost, at_ms=self._clock_ms())
+
+    def _read_sessions(self, *, must: bool = False) -> None:
+        """Reads the limits of sessions anew, now and then: commands change them in the store."""
+        now_ms = self._clock_ms()
+        if must or not 0 <= now_ms - self._read_ms < _READ_EVERY_MS:
+            self._read_ms = now_ms
+            with contextlib.suppress(
+                StoreError
+            ):  # those that are known hold; the store says itself what is wrong with it
+                self._sessions = read_session_limits(self._store)
+
+
+def read_session_limits(store: Any) -> dict[str, SessionLimits]:
+    """The limits of sessions that a store holds. Raises `StoreError`."""
+    found: dict[str, SessionLimits] = {}
+    for session, value in store.route_overrides(KEPT_UNDER).items():
+        if isinstance(value, dict):
+            with contextlib.suppress(msgspec.ValidationError):
+                found[session] = msgspec.convert(value, SessionLimits)
+    return found
+
+
+def overlay(limits: SpendLimits, own: SessionLimits) -> SpendLimits:
+    """The limits of a session: what it says itself holds in place of the settings."""
+    return replace(
+        limits,
+        session=limits.session if own.session_usd is None else to_nano(own.session_usd),
+        task=limits.task if own.task_usd is None else to_nano(own.task_usd),
+        on_exceed=own.on_exceed or limits.on_exceed,
+    )
+
+
+def _refusal(spend: Spend, verdict: Verdict) -> UllageError:
+    message, hint = block_message(spend, verdict)
+    return UllageError(message, hint=hint, code="budget_exceeded")
+
+
+def _report(held: Reservation | None, cost: int | None, *, free: bool) -> dict[str, Any]:
+    usd = 0.0 if free else None if cost is None else cost / 1_000_000_000
+    if held is None:
+        return {"usd": usd}
+    verdict = held.verdict
+    return {
+        "usd": usd,
+        "reserved_usd": verdict.amount / 1_000_000_000,
+        "capped": verdict.capped,
+        "action": verdict.action,
+        "exceeded": [one.name for one in verdict.exceeded],
+        "unenforced": list(verdict.unenforced),
+    }

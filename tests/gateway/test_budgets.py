@@ -1,0 +1,296 @@
+"""Limits of what may be spent, over real sockets (routing specification, section 17)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import pytest
+
+from tests.gateway.routes import FRONTIER, LIGHT, PRICES, STRONG, Came, ask, run_routed, sent_model
+from ullage.core.content import Usage
+from ullage.core.spend import SpendTotal
+from ullage.core.wire import DIALECTS, Dialect
+from ullage.daemon import Daemon
+from ullage.engine.pricing import local_day
+from ullage.testing import FakeProvider, Fault, Reply, Rule, make_request
+from ullage.testing.gateway import run_gateway
+
+USD = 1_000_000_000
+EASY = "Rename the variable x in this line to count."
+
+
+def limited(fake: FakeProvider, tmp_path: Path, *, usd: float = 1.0, store: str = "memory", **budget: Any) -> Any:
+    """A gateway before a provider one of whose models costs `usd` for an answer of a thousand tokens, and nothing to read."""
+    known = {
+        "context_window": 200_000,
+        "max_output_tokens": 1000,
+        "input_price": 0.0,
+        "output_price": usd * 1000,
+    }
+    return run_gateway(
+        dict.fromkeys(DIALECTS, fake.url),
+        tmp_path,
+        store=store,
+        models={"refresh": False, "overrides": {f"{urlsplit(fake.url).netloc}/pricey": known}},
+        budget=budget,
+    )
+
+
+def answers(fake: FakeProvider, tokens: int, **rule: Any) -> None:
+    """Has the provider say that each answer was so long."""
+    usage = Usage(input_fresh=10, cache_read=0, cache_write=0, output=tokens)
+    fake.script.add(Rule(reply=Reply(text="Done.", usage=usage), **rule))
+
+
+def ask_plain(dialect: Dialect = "anthropic", **fields: Any) -> Any:
+    return make_request(dialect, model="pricey", **fields)
+
+
+def total(gateway: Daemon, scope: Any = "day") -> SpendTotal:
+    assert gateway.engine.flush()
+    (found,) = gateway.store.ledger.totals(scope)
+    return found
+
+
+async def test_parallel_calls_never_pass_a_cap_of_five_dollars(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """Complaint C15."""
+    answers(fake, 1000)
+    async with limited(fake, tmp_path, store="sqlite", daily_usd=5, on_exceed="block") as gateway:
+        came = await asyncio.gather(
+            *(ask(gateway, client, ask_plain(stream=number % 2 == 0), session=f"s{number}") for number in range(16))
+        )
+        spent = await asyncio.to_thread(total, gateway)
+    assert sorted(one.status for one in came) == [200] * 5 + [402] * 11
+    assert len(fake.requests) == 5
+    assert (spent.used, spent.calls, spent.estimated) == (5 * USD, 5, 0)
+
+
+async def test_what_an_answer_did_not_cost_is_free_again_before_the_next_call(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """Complaint C16."""
+    answers(fake, 1)
+    async with limited(fake, tmp_path, daily_usd=1.5, on_exceed="block") as gateway:
+        for _ in range(20):
+            assert (await ask(gateway, client, ask_plain())).status == 200
+        spent = await asyncio.to_thread(total, gateway)
+    assert spent.used == 20 * USD // 1000
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_block_is_told_in_the_words_of_the_client_and_nothing_is_sent(
+    dialect: Dialect, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with limited(fake, tmp_path, daily_usd=0.5, on_exceed="block") as gateway:
+        came = await ask(gateway, client, ask_plain(dialect))
+    error = json.loads(came.body)["error"]
+    reason = error["details"][0]["reason"] if dialect == "gemini" else error["code"]
+    assert (came.status, error["type"], reason) == (402, "ullage_error", "budget_exceeded")
+    assert "the daily limit of 0.50 USD" in error["message"]
+    assert "0.00 USD are spent or reserved" in error["message"]
+    assert "up to 1.00 USD" in error["message"]
+    assert "It frees at " in error["hint"]
+    assert "budget.daily_usd" in error["hint"]
+    assert came.headers["x-ullage-budget"].startswith("block; daily:")
+    assert (len(fake.requests), came.call.outcome) == (0, "answered")
+
+
+async def test_a_warning_goes_along_with_the_answer_and_stands_in_the_record(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    answers(fake, 500)
+    async with limited(fake, tmp_path, session_usd=0.25, on_exceed="warn") as gateway:
+        request = ask_plain()
+        came = await ask(gateway, client, request)
+    assert came.status == 200
+    assert came.headers["x-ullage-budget"] == "warn; session: 0.00 of 0.25 USD are used, this call may cost 1.00"
+    assert fake.requests[0].body == request.body
+    assert came.call.spend == {
+        "usd": 0.5,
+        "reserved_usd": 1.0,
+        "capped": False,
+        "action": "warn",
+        "exceeded": ["session"],
+        "unenforced": [],
+    }
+
+
+@pytest.mark.parametrize(("action", "status"), [("avoid", 402), ("downgrade", 200)])
+async def test_where_the_client_names_the_model_nobody_else_is_asked(
+    action: str, status: int, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with limited(fake, tmp_path, daily_usd=0.5, on_exceed=action) as gateway:
+        came = await ask(gateway, client, ask_plain())
+    assert came.status == status
+    assert came.headers["x-ullage-budget"].startswith(f"{action}; daily:")
+
+
+async def test_the_answer_that_a_client_asks_for_is_what_it_may_cost(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with limited(fake, tmp_path, daily_usd=0.5, on_exceed="block") as gateway:
+        came = await ask(gateway, client, ask_plain(extra={"max_tokens": 400}))
+    assert came.status == 200
+    assert came.call.spend is not None
+    assert came.call.spend["reserved_usd"] == 0.4
+
+
+@pytest.mark.parametrize(
+    ("fault", "used"),
+    [
+        (Fault(status=429), 0.0),
+        (Fault(status=500), 0.0),
+        (Fault(status=504), 1.0),
+        (Fault(hang_up=True), 1.0),
+        (Fault(cut_after=60), 1.0),
+        (Fault(error_event=2), 1.0),
+    ],
+    ids=["turned away", "failed", "waited in vain", "hung up", "cut", "failed in the middle"],
+)
+async def test_what_nobody_knows_the_cost_of_keeps_its_reservation(
+    fault: Fault, used: float, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    fake.script.add(Rule(fault=fault))
+    async with limited(fake, tmp_path, daily_usd=5, on_exceed="block") as gateway:
+        request = ask_plain(stream=True)
+        async with client.post(gateway.url + request.path, data=request.body, headers=request.headers) as response:
+            with contextlib.suppress(aiohttp.ClientError):
+                await response.read()
+        spent = await asyncio.to_thread(total, gateway)
+        assert gateway.store.ledger.open_attempts() == []
+    assert (spent.used, spent.estimated) == (used * USD, used * USD)
+
+
+async def test_a_provider_that_cannot_be_reached_costs_nothing(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    await fake.__aexit__(None, None, None)
+    async with limited(fake, tmp_path, daily_usd=5) as gateway:
+        assert (await ask(gateway, client, ask_plain())).status == 502
+        assert (await asyncio.to_thread(total, gateway)).used == 0
+
+
+async def test_without_a_limit_nothing_is_reserved_and_what_is_spent_is_known(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    answers(fake, 250)
+    async with limited(fake, tmp_path) as gateway:
+        came = await ask(gateway, client, ask_plain(stream=True))
+        spent = await asyncio.to_thread(total, gateway)
+        by_session = await asyncio.to_thread(total, gateway, "session")
+    assert "x-ullage-budget" not in came.headers
+    assert came.call.spend == {"usd": 0.25}
+    assert (spent.name, spent.used, spent.estimated, spent.unpriced) == (
+        local_day(came.call.created_ms),
+        USD // 4,
+        0,
+        0,
+    )
+    assert (by_session.name, by_session.used) == ("s", USD // 4)
+
+
+async def test_a_price_that_nobody_knows_cannot_be_held_to_a_limit_and_that_is_told(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """On this machine what has no price is free: so the provider is told apart by a name that is not this machine's."""
+    async with limited(fake, tmp_path, daily_usd=5, on_exceed="block") as gateway:
+        came = await ask(gateway, client, make_request("anthropic", model="local"))
+    assert came.status == 200
+    assert "x-ullage-budget" not in came.headers
+    assert came.call.spend is not None
+    assert came.call.spend["usd"] == 0.0
+
+
+async def test_a_turn_of_the_user_has_a_limit_of_its_own(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    answers(fake, 1000)
+    async with limited(fake, tmp_path, task_usd=1.5, on_exceed="block") as gateway:
+        first = await ask(gateway, client, ask_plain(turns=["Do one thing."]))
+        again = await ask(gateway, client, ask_plain(turns=["Do one thing."]))
+        other = await ask(gateway, client, ask_plain(turns=["Do one thing.", "Done.", "Do another."]))
+    assert [first.status, again.status, other.status] == [200, 402, 200]
+
+
+async def test_a_routed_request_goes_to_a_cheaper_target_where_a_limit_asks_for_that(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """Complaint C34: it is announced."""
+    hard = "Plan and review the architecture of our payment service, then debug the failing production deployment."
+    request = make_request("anthropic", model="ullage/auto", turns=[hard], extra={"max_tokens": 64_000})
+    worst = 64_000 * 5 * PRICES[FRONTIER] / 1_000_000
+    async with run_routed(fake, tmp_path, routing={"policy": "best"}, budget={"daily_usd": worst / 2}) as gateway:
+        came = await ask(gateway, client, request)
+        spent = await asyncio.to_thread(total, gateway)
+    assert came.status == 200
+    assert came.headers["x-ullage-target"] == LIGHT == f"anthropic/{sent_model(fake)}"
+    assert came.route["policy"] == "cost"
+    assert [one["target"] for one in came.route["attempts"]] == [LIGHT]
+    assert "x-ullage-budget" not in came.headers
+    assert spent.calls == 1
+
+
+async def test_where_nobody_is_cheaper_a_downgrade_goes_on_with_a_warning(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    request = make_request("anthropic", model="ullage/auto", turns=[EASY])
+    routing = {"policy": "cost", "models": [LIGHT]}
+    async with run_routed(fake, tmp_path, routing=routing, budget={"daily_usd": 0}) as gateway:
+        came = await ask(gateway, client, request)
+    assert (came.status, came.headers["x-ullage-target"]) == (200, LIGHT)
+    assert came.headers["x-ullage-budget"].startswith("downgrade; daily: 0.00 of 0.00 USD")
+
+
+async def test_a_provider_whose_limit_is_used_up_is_passed_over(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    request = make_request("anthropic", model="ullage/auto", turns=[EASY])
+    budget = {"providers": {"anthropic": {"daily_usd": 0, "on_exceed": "avoid"}}}
+    async with run_routed(
+        fake, tmp_path, routing={"policy": "cost", "models": [LIGHT, STRONG]}, budget=budget
+    ) as gateway:
+        came = await ask(gateway, client, request)
+    assert (came.status, json.loads(came.body)["error"]["code"]) == (402, "budget_exceeded")
+    assert "the anthropic daily limit of 0.00 USD" in json.loads(came.body)["error"]["message"]
+    assert len(fake.requests) == 0
+
+
+async def test_every_attempt_of_a_routed_request_is_reserved_and_settled(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    fake.script.add(Rule(times=1, fault=Fault(status=503)))
+    answers(fake, 100)
+    request = make_request("anthropic", model="ullage/auto", turns=[EASY])
+    async with run_routed(fake, tmp_path, budget={"daily_usd": 100, "on_exceed": "block"}) as gateway:
+        came = await ask(gateway, client, request)
+        spent = await asyncio.to_thread(total, gateway)
+        assert gateway.store.ledger.open_attempts() == []
+    assert came.status == 200
+    assert len(came.route["attempts"]) == 2
+    assert spent.calls == 1
+    assert came.call.spend is not None
+    assert spent.used / USD == pytest.approx(came.call.spend["usd"])
+
+
+async def test_a_cap_holds_for_all_attempts_of_a_request_together(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """The first attempt may have cost all that there is: nobody else is asked."""
+    fake.script.add(Rule(times=1, fault=Fault(hang_up=True)))
+    request = make_request("anthropic", model="ullage/auto", turns=[EASY], extra={"max_tokens": 60_000})
+    worst = 60_000 * 5 * PRICES[LIGHT] / 1_000_000
+    budget = {"daily_usd": 1.5 * worst, "on_exceed": "block"}
+    async with run_routed(fake, tmp_path, routing={"policy": "cost"}, budget=budget) as gateway:
+        came: Came = await ask(gateway, client, request)
+        spent = await asyncio.to_thread(total, gateway)
+    assert came.status == 502
+    assert len(fake.requests) == 1
+    assert spent.used <= 1.5 * worst * USD
