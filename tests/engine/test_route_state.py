@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
+from ullage.core.routing.cache_terms import Habits
 from ullage.core.routing.task import analyze_task
-from ullage.engine.route_habits import RouteHabits
+from ullage.engine.route_habits import NOTHING_SPENT, RouteHabits
 from ullage.engine.route_state import Failure, SessionRoute, SessionRoutes, TaskState
 from ullage.stores import SessionRecord
 from ullage.stores.route_records import AttemptRecord, AttemptRoute, AttemptTask
@@ -100,3 +101,38 @@ def test_habits_are_recalled_from_the_calls_of_tasks() -> None:
     habits = RouteHabits()
     habits.recall([*[attempt("t1", "debug")] * 4, *[attempt("t2", "debug")] * 2, *[attempt("t3", "debug")] * 9])
     assert habits.of(("debug",)).calls == 4
+
+
+def test_what_tasks_of_a_kind_say_and_add_is_that_of_the_past() -> None:
+    habits = RouteHabits()
+    for output, growth in ((100, 1_000), (300, 5_000), (200, 3_000)):
+        spent = NOTHING_SPENT
+        for number in range(3):
+            spent = spent.with_call(prompt=9_000 + number * growth, output=output)
+        habits.add(("debug",), 3, spent)
+    assert habits.of(("debug",), made=2) == Habits(calls=3, output=200, growth=3_000, made=2)
+    assert habits.of(("review",), made=2) == Habits(made=2)
+
+
+def test_tasks_of_one_call_grow_by_nothing_that_is_known_and_a_history_that_was_cut_neither() -> None:
+    one = NOTHING_SPENT.with_call(prompt=10, output=5)
+    cut = one.with_call(prompt=4, output=7)
+    assert (NOTHING_SPENT.output_per_call, NOTHING_SPENT.growth_per_call) == (None, None)
+    assert (one.output_per_call, one.growth_per_call) == (5, None)
+    assert (cut.output_per_call, cut.growth_per_call) == (6, None)
+
+
+def test_what_answers_used_is_recalled_in_the_order_of_the_calls() -> None:
+    habits = RouteHabits()
+    calls = [
+        msgspec.structs.replace(
+            attempt(task, "debug"),
+            created_ms=number,
+            usage={"input_fresh": 1_000 * number, "cache_read": 500, "cache_write": None, "output": 40},
+        )
+        for task in ("t1", "t2", "t3")
+        for number in (3, 1, 2)
+    ]
+    silent = msgspec.structs.replace(attempt("t1", "debug"), created_ms=9, usage={"input_fresh": 5})
+    habits.recall([*calls, silent])
+    assert habits.of(("debug",)) == Habits(calls=3, output=40, growth=1_000)

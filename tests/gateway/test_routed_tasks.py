@@ -250,3 +250,43 @@ async def test_a_target_that_cannot_be_reached_is_left_alone(
     assert (failed.status, again.status) == (502, 200)
     assert "after upstream_refused" in again.route["notes"][0]
     assert again.route["target"] != failed.route["target"]
+
+
+async def test_what_the_last_task_was_like_weighs_in_the_next(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """Routing specification, section 4.5, no. 5: tests that fail, files that were changed, a context that has grown."""
+    edit = {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2\n" * 99}
+    calls = [
+        Exchange(tool="Edit", arguments=edit, result="ok"),
+        Exchange(tool="Bash", arguments={"command": "pytest"}, result="trace " * 20_000 + "\n2 failed, 9 passed in 1s"),
+    ]
+    turns: list[str | Exchange] = [EASY]
+    async with run_routed(fake, tmp_path) as gateway:
+        plain = await ask(gateway, client, make_request("anthropic", model="auto", turns=turns))
+        for call in calls:
+            turns.append(call)
+            await ask(gateway, client, make_request("anthropic", model="auto", turns=turns))
+        turns += ["Done.", EASY]
+        after = await ask(gateway, client, make_request("anthropic", model="auto", turns=turns))
+    before, terms = plain.route["task"]["terms"], after.route["task"]["terms"]
+    assert {"failures", "changes", "context growth"}.isdisjoint(before)
+    assert terms["failures"] == pytest.approx(0.1)
+    assert terms["changes"] == pytest.approx(1 / 40 + 100 / 4_000)
+    assert 0.01 < terms["context growth"] < 0.1
+
+
+async def test_calls_that_were_made_are_not_expected_again(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """Routing specification, section 12.4: a task that is planned anew has fewer calls left."""
+    turns: list[str | Exchange] = [HARD]
+    aliases = {"other": {}}
+    async with run_routed(fake, tmp_path, routing={"aliases": aliases}) as gateway:
+        usd = []
+        for number, name in enumerate(("auto", "other", "auto", "other")):
+            came = await ask(gateway, client, make_request("anthropic", model=name, turns=turns))
+            usd.append({one["target"]: one["cost"]["usd"] for one in came.route["ranked"]}[FRONTIER])
+            turns.append(Exchange(result=str(number)))
+    assert usd == sorted(usd, reverse=True)
+    assert usd[-1] < 0.9 * usd[0]

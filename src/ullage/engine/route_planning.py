@@ -167,7 +167,7 @@ class RoutePlanning:
 
         def plan() -> Route:
             nonlocal session
-            session = self._informed(asked, turn, known, plain, candidates, config, tokens)
+            session = self._informed(asked, turn, known, plain, candidates, config, tokens, fresh=fresh)
             return resolve_route(
                 candidates,
                 turn.text,
@@ -254,10 +254,18 @@ class RoutePlanning:
         candidates: Sequence[Candidate],
         config: RouteConfig,
         tokens: int,
+        *,
+        fresh: bool,
     ) -> RouteSession:
         """The session with what is known of tasks like this one, of its targets, and of their providers."""
         previous = None if asked.helper else known.previous
         evidence = gather_evidence(asked.conversation, asked.facts, turn)
+        task = known.task
+        made = 0
+        if task is not None and not asked.helper:
+            evidence = replace(evidence, grown_tokens=max(0, tokens - task.began_tokens) if task.began_tokens else 0)
+            # The call that has failed is yet to be made.
+            made = 0 if fresh else max(0, task.calls - bool(asked.tried))
         _, text = parse_prefix(turn.text, first_turn=plain.first_turn)
         likely = analyze_task(
             text, context_tokens=tokens, previous=previous, evidence=evidence, analyzer=config.analyzer
@@ -269,7 +277,7 @@ class RoutePlanning:
         signals, preferences = self._signals(likely, targets, asked.now_ms)
         return replace(
             plain,
-            habits=Habits(calls=1) if asked.helper else self._habits.of(likely.kinds),
+            habits=Habits(calls=1) if asked.helper else self._habits.of(likely.kinds, made=made),
             previous=previous,
             grade=grade,
             evidence=evidence,

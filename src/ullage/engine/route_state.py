@@ -12,6 +12,8 @@ from ullage.core.routing.escalation import NO_STREAKS, Streaks
 from ullage.core.routing.task import TaskProfile
 from ullage.core.routing.thinking import Level
 
+from .route_habits import NOTHING_SPENT, Spent
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -27,8 +29,9 @@ class TaskState(Struct, kw_only=True):
     """A task in progress: one turn of the user with all calls of its tool loop.
 
     `opener` is the canonical hash of the message that it began with, `messages` how many its newest request had. `thinking` is
-    the level that its calls ask for. `calls` are those that were sent. `settled`: the last answer asked for no tool. `pinned`:
-    the user named a target or a tier. `streaks` are the mistakes of its tools.
+    the level that its calls ask for. `calls` are those that were sent, `spent` what their answers used, `began_tokens` the
+    prompt of the first one. `settled`: the last answer asked for no tool. `pinned`: the user named a target or a tier. `streaks`
+    are the mistakes of its tools.
     """
 
     id: str
@@ -41,6 +44,8 @@ class TaskState(Struct, kw_only=True):
     started_ms: int
     alias: str | None = None
     calls: int = 0
+    spent: Spent = NOTHING_SPENT
+    began_tokens: int = 0
     settled: bool = False
     pinned: bool = False
     escalated: bool = False

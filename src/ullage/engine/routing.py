@@ -31,7 +31,7 @@ from .classifying import NOT_ASKED, Graded
 from .kinds import CONVERSATION
 from .route_failures import remember
 from .route_fitting import fit_route
-from .route_habits import RouteHabits
+from .route_habits import NOTHING_SPENT, RouteHabits
 from .route_planning import Overrides, Planned, RoutePlanning, read_overrides
 from .route_pools import PoolAttempts
 from .route_state import SessionRoute, SessionRoutes, TaskState
@@ -145,8 +145,8 @@ class Routing:
         self.names = VirtualModels(routing.aliases, enabled=routing.enabled)
         self.sessions = SessionRoutes()
         self._escalates = routing.escalation
-        self._targets = targets
         self._watches = routing.shadow
+        self._targets = targets
         self._quotas = quotas
         self._health = health
         self._store = store
@@ -242,6 +242,9 @@ class Routing:
             known.failing = True
         if known.task is not None and known.task.id == decision.task_id:
             known.task.settled = whole and answer is not None and not answer.tool_calls
+            usage = answer.usage if answer is not None else None
+            if usage is not None and usage.prompt and usage.output is not None:
+                known.task.spent = known.task.spent.with_call(prompt=usage.prompt, output=usage.output)
         observation.session_route = known.plain()
 
     def _candidates(self, asked: Asked) -> tuple[Candidate, ...]:
@@ -299,10 +302,10 @@ class Routing:
                 if raised is not None and not self._watches:
                     self._begin_task(asked, known, raised, opener)
                     return raised
-                known.task.messages = len(asked.facts)
                 if raised is not None and escalation is not None:
                     told = f"would go on at {raised.target}, thinking {raised.thinking}: {escalation.reason}"
                     kept = replace(kept, notes=(*kept.notes, told))
+                known.task.messages = len(asked.facts)
                 known.task.calls += 1
                 known.note_author(len(asked.facts), kept.target, rewritten=asked.rewritten)
                 return kept
@@ -345,8 +348,8 @@ class Routing:
         config = self._planning.config(asked.alias, overrides)
         limits = Limits(
             needs=needs,
-            constraints=replace(config.constraints, auto_exclude=()),
             scope=config.scope,
+            constraints=replace(config.constraints, auto_exclude=()),
             untranslatable=asked.untranslatable((found,)),
         )
         eligible = find_eligible((found,), limits)
@@ -461,11 +464,11 @@ class Routing:
         assert decision.planned is not None, "it was decided"
         before = known.task if known.task is not None and known.task.id == decision.task_id else None
         if before is None and known.task is not None:
-            self._habits.add(known.task.profile.kinds, known.task.calls)
+            self._habits.add(known.task.profile.kinds, known.task.calls, known.task.spent)
         if not asked.tried:
             _note_spending(known, decision.planned.route)
-        known.current = decision.target
         known.failing &= decision.target == known.current
+        known.current = decision.target
         known.compacted = False
         known.note_author(len(asked.facts), decision.target, rewritten=asked.rewritten)
         known.task = TaskState(
@@ -479,6 +482,8 @@ class Routing:
             started_ms=before.started_ms if before is not None else asked.now_ms,
             alias=asked.alias,
             calls=before.calls + (not asked.tried) if before is not None else 1,
+            spent=before.spent if before is not None else NOTHING_SPENT,
+            began_tokens=before.began_tokens if before is not None else decision.context_tokens or 0,
             pinned=decision.planned.pinned,
             escalated=before.escalated if before is not None else False,
             streaks=before.streaks if before is not None else NO_STREAKS,

@@ -204,6 +204,11 @@ def tool_of(outcome: ToolOutcome) -> str:
     return outcome.tool
 
 
+def is_edit(outcome: ToolOutcome) -> bool:
+    """Whether a call writes to files by a tool that is made for it."""
+    return _EDITS.fullmatch(tool_of(outcome)) is not None
+
+
 def read_outcomes(turn: Iterable[Message]) -> list[ToolOutcome]:
     """The calls of a turn that have a result, in the order of the results. `turn` is what follows the user's newest words.
 

@@ -14,15 +14,16 @@ from msgspec import Struct
 from ullage.core.wire import read_message
 from ullage.core.wire.spoken import replace_spoken, spoken_texts
 
+from .evidence import read_evidence
 from .prefix import NO_PREFIX, parse_prefix
-from .task import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ullage.core.content import Message
     from ullage.core.planning import SliceFacts
     from ullage.core.wire import Conversation, Slice
+
+    from .task import Evidence
 
 _HOST_BLOCK = (
     r"\s*<(?P<tag>system-reminder|environment_context|environment_details|user_instructions|INSTRUCTIONS|ide_selection|ide_opened_file"
@@ -93,21 +94,11 @@ def find_pins(conversation: Conversation, facts: Sequence[SliceFacts]) -> dict[i
 
 
 def gather_evidence(conversation: Conversation, facts: Sequence[SliceFacts], turn: Turn) -> Evidence:
-    """What the task before this one was like: its calls, and those of them that failed (section 4.5)."""
+    """What the task before this one was like, by its calls (section 4.5)."""
     end = turn.index if turn.index is not None else 0
     start = next((index for index in range(end - 1, -1, -1) if facts[index].opens_turn), 0)
-    calls = errors = 0
-    for index in range(start, end):
-        if facts[index].answers:
-            results = _results(read_message(conversation.messages[index], conversation.dialect))
-            calls += len(results)
-            errors += sum(results)
-    return Evidence(tool_calls=calls, tool_errors=errors)
-
-
-def _results(message: Message) -> list[bool]:
-    """Whether each result of a message is a failure."""
-    return [part.is_error for part in message.parts if part.kind == "tool_result"]
+    worked = (index for index in range(start, end) if facts[index].calls or facts[index].answers)
+    return read_evidence(read_message(conversation.messages[index], conversation.dialect) for index in worked)
 
 
 def _newest_words(conversation: Conversation, facts: Sequence[SliceFacts]) -> int | None:
