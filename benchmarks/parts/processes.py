@@ -99,13 +99,15 @@ def thin(upstream: str) -> Iterator[Running]:
 
 
 @contextlib.contextmanager
-def gateway(upstream: str, **env: str) -> Iterator[Running]:
-    """`ullage serve` as a user starts it, with a data folder of its own."""
+def gateway(upstream: str, *, config: str = "", **env: str) -> Iterator[Running]:
+    """`ullage serve` as a user starts it, with a data folder and the settings of `config`, TOML, of its own."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         arguments = ["-m", "ullage", "serve", "--port", str(port), "--data-dir", folder]
         for dialect in ("openai", "anthropic", "gemini"):
             arguments += ["--upstream", f"{dialect}={upstream}"]
+        (Path(folder) / "ullage").mkdir()
+        (Path(folder) / "ullage" / "config.toml").write_text(config)
         settings = {"XDG_CONFIG_HOME": folder, "ULLAGE_MODELS__REFRESH": "false", **env}
         with run("ullage", arguments, port, **settings) as running:
             yield running
