@@ -29,7 +29,7 @@ SESSION = RouteSession(
 def test_a_route_is_told_with_what_a_switch_would_have_cost() -> None:
     route = to_builtins(report_route(resolve_route(MODELS, "Rename x.", context_tokens=9_000, session=SESSION)))
     record = {**route, "reason": "user", "kept": False, "notes": ["cache cold (idle 7m)"], "thinking_told": "low"}
-    lines = list(tell_routed(record))
+    lines = list(tell_routed(record, "anthropic"))
     assert lines[0].startswith(
         "It was routed to anthropic/claude-haiku-4-5 for a new task: policy balanced, thinking low, "
     )
@@ -43,8 +43,20 @@ def test_a_route_is_told_with_what_a_switch_would_have_cost() -> None:
 
 def test_a_kept_target_is_told() -> None:
     record = {"target": "p/m", "reason": "continuation", "kept": True, "policy": "cost", "task": {"kinds": ["debug"]}}
-    assert list(tell_routed(record)) == ["It stayed at p/m as a further step of its task: policy cost, debug."]
+    assert list(tell_routed(record, "anthropic")) == [
+        "It stayed at p/m as a further step of its task: policy cost, debug."
+    ]
     assert route_line(record) == "p/m · policy cost · debug  (kept, continuation)"
+
+
+def test_what_a_translation_could_not_carry_is_told() -> None:
+    loss = {"code": "sampling", "where": "seed", "what": "The target's protocol has no such member."}
+    record = {"target": "p/m", "reason": "user", "dialect": "openai-chat", "losses": [loss]}
+    assert list(tell_routed(record, "anthropic"))[1:] == [
+        "It was translated from anthropic to openai-chat, and the answer back.",
+        "Not carried as it was (seed): The target's protocol has no such member.",
+    ]
+    assert len(list(tell_routed(record, "openai-chat"))) == 1
 
 
 def test_targets_that_failed_first_are_told() -> None:
@@ -54,7 +66,7 @@ def test_targets_that_failed_first_are_told() -> None:
         {"target": "p/m", "status": 200, "failure": None},
     ]
     record = {"target": "p/m", "reason": "user", "kept": False, "policy": "cost", "attempts": attempts}
-    assert list(tell_routed(record))[1:] == [
+    assert list(tell_routed(record, "anthropic"))[1:] == [
         "Asked was a/m, which failed (server, status 503).",
         "Asked was b/m, which failed (connection).",
     ]
@@ -65,6 +77,6 @@ def test_targets_that_failed_first_are_told() -> None:
 
 def test_a_stop_is_told() -> None:
     record = to_builtins(report_route(resolve_route((), "Rename x.")))
-    assert list(tell_routed(record)) == ["It was not sent: there are no models (scope-empty)."]
+    assert list(tell_routed(record, "anthropic")) == ["It was not sent: there are no models (scope-empty)."]
     assert route_line(record) == "none: there are no models"
     assert route_line(None) == ""

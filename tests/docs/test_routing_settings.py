@@ -39,6 +39,13 @@ def test_the_table_of_providers_is_the_one_of_the_code() -> None:
     assert all(f"`{name}`" in PAGE for name in WELL_KNOWN)
 
 
+def test_the_table_of_addresses_is_the_one_of_the_code() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \| `(https:.*?)` \| `([A-Z_]+)` \| (.*?) \|$", PAGE, re.MULTILINE)
+    told = {name: (url, f"env:{key}", tuple(re.findall("`(.*?)`", dialects))) for name, url, key, dialects in rows}
+    accounts = {name: known for name, known in WELL_KNOWN.items() if not known.root}
+    assert told == {name: (known.example, known.key, known.dialects) for name, known in accounts.items()}
+
+
 def test_a_project_tightens_as_the_table_says() -> None:
     rows = re.findall(r"^\| (.*?) \| `(\[.*?\])` \| `(\[.*?\])` \| `(\[.*?\])` \|$", PAGE, re.MULTILINE)
     assert len(rows) == 2

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ullage.core.privacy.policy import PrivacySettings
+from ullage.settings import Settings
 from ullage.settings.providers import Provider, find_providers
 from ullage.settings.well_known import WELL_KNOWN
 from ullage.upstream import provider_of
@@ -56,8 +57,32 @@ def test_a_provider_of_this_machine_counts_where_it_is_named_and_needs_no_key(fi
 
 def test_hosts_of_well_known_providers_have_their_names() -> None:
     for name, known in WELL_KNOWN.items():
-        if not known.root.startswith("http:"):
+        if known.root.startswith("https:"):
             assert provider_of(known.root) == name
+
+
+ACCOUNTS = [name for name, known in WELL_KNOWN.items() if not known.root]
+
+
+@pytest.mark.parametrize("name", ACCOUNTS)
+def test_a_provider_whose_accounts_have_addresses_of_their_own_needs_one(name: str, files: Files) -> None:
+    known = WELL_KNOWN[name]
+    assert known.source.startswith("https://")
+    (told,) = files.problems(f"[providers.{name}]\nmodels = ['m']")
+    assert f"providers.{name}: it has no url; that of an account is like {known.example}." in told
+    url = known.example.replace("RESOURCE", "mine").replace("REGION", "eu-west-1")
+    settings = files.load(f"[providers.{name}]\nurl = '{url}/v1'\nmodels = ['m']").settings
+    variable = known.key.removeprefix("env:")
+    (found,) = find_providers(settings, {variable: "k"})
+    assert (found.root, found.dialects, found.problem) == (url, known.dialects, "")
+    assert found.credential is not None and found.credential.variable == variable
+    (without,) = find_providers(settings, {})
+    assert without.problem == f"{variable} is not set."
+
+
+def test_providers_without_an_address_do_not_count_by_their_keys_alone() -> None:
+    environ = {WELL_KNOWN[name].key.removeprefix("env:"): "k" for name in ACCOUNTS}
+    assert find_providers(Settings(), environ) == ()
 
 
 @pytest.mark.parametrize(

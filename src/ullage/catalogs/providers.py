@@ -112,7 +112,7 @@ PROVIDERS: tuple[Provider, ...] = (
     ),
     Provider(
         names=("amazon-bedrock", "bedrock", "aws"),
-        hosts=("bedrock-runtime.*.amazonaws.com",),
+        hosts=("bedrock-runtime.*.amazonaws.com", "bedrock-mantle.*.api.aws"),
         litellm=("bedrock_converse", "bedrock"),
         genai=("aws",),
     ),

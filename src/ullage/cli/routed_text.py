@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+SPANS = {"task": "for the rest of the task", "request": "for the next request without any cache"}
+"""What the costs of staying and leaving are for, by `Switch.span`."""
 _OTHERS = 3
 _REASONS = {
     "user": "for a new task",
@@ -29,8 +31,8 @@ def route_line(route: Mapping[str, Any] | None) -> str:
     return f"{' · '.join(facts)}  ({kept}{route.get('reason', 'user')})"
 
 
-def tell_routed(route: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences, one a line."""
+def tell_routed(route: Mapping[str, Any], dialect: str) -> Iterator[str]:
+    """Sentences, one a line. `dialect` is what the client speaks."""
     if route.get("target") is None:
         stop = route.get("stop") or {}
         yield f"It was not sent: {stop.get('message', 'no model could take it')} ({stop.get('code', '?')})."
@@ -45,7 +47,8 @@ def tell_routed(route: Mapping[str, Any]) -> Iterator[str]:
         yield f"What spoke for it: {', '.join(route['reasons'])}."
     for note in (*route.get("notes", ()), *route.get("warnings", ())):
         yield f"Note: {note}."
-    yield from _tell_switch(route.get("switch"))
+    yield from _tell_translated(route, dialect)
+    yield from tell_switch(route.get("switch"))
     yield from _tell_others(route)
     yield from _tell_excluded(route)
 
@@ -72,10 +75,20 @@ def _facts(route: Mapping[str, Any]) -> list[str]:
     return facts
 
 
-def _tell_switch(switch: Mapping[str, Any] | None) -> Iterator[str]:
+def _tell_translated(route: Mapping[str, Any], dialect: str) -> Iterator[str]:
+    spoken = route.get("dialect", dialect)
+    if spoken != dialect:
+        yield f"It was translated from {dialect} to {spoken}, and the answer back."
+        for loss in route.get("losses", ()):
+            yield f"Not carried as it was ({loss['where']}): {loss['what']}"
+
+
+def tell_switch(switch: Mapping[str, Any] | None) -> Iterator[str]:
+    """What staying and leaving were taken to cost."""
     if switch is not None:
+        span = SPANS[switch.get("span", "task")]
         yield (
-            f"Staying at {switch['current']} was taken to cost {_usd(switch['stay_usd'])} for the rest of the task, leaving for"
+            f"Staying at {switch['current']} was taken to cost {_usd(switch['stay_usd'])} {span}, leaving for"
             f" {switch['other']} {_usd(switch['switch_usd'])}, of which {_usd(switch.get('cache_loss_usd'))} fill its cache."
         )
 

@@ -47,7 +47,7 @@ def explain(call: CallRecord) -> Iterator[str]:
     yield _heading(call)
     awareness = call.awareness
     if call.route is not None:
-        yield from tell_routed(call.route)
+        yield from tell_routed(call.route, call.dialect)
     if is_planned(call):
         assert call.plan is not None, "it has a status"
         estimator = awareness["calibration"]["estimator"] if awareness is not None else call.estimator or "?"

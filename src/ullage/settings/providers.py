@@ -54,7 +54,8 @@ def _find(named: Mapping[str, ProviderSettings], environ: Mapping[str, str]) -> 
         if not root or not dialects:
             continue
         provider = Provider(name=name, root=root, dialects=dialects, models=said.models if said is not None else ())
-        found = _with_key(provider, said.key if said is not None else "", environ)
+        usual = known.key if known is not None else ""
+        found = _with_key(provider, (said.key if said is not None else "") or usual, environ)
         if said is not None or found.credential is not None:
             yield found
 

@@ -149,6 +149,8 @@ def _check_provider(name: str, provider: ProviderSettings) -> None:
             raise FieldError("url", f"{name} is a name for this machine alone, which may be sent everything")
     elif name not in WELL_KNOWN:
         raise FieldError("", f"it has no url{tell_meant(name, WELL_KNOWN)}")
+    elif not WELL_KNOWN[name].root:
+        raise FieldError("", f"it has no url; that of an account is like {WELL_KNOWN[name].example}")
     if not provider.dialects and name not in WELL_KNOWN:
         raise FieldError("", "it has no dialects")
 

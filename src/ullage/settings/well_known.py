@@ -8,10 +8,17 @@ from ullage.core.wire.conversation import Dialect
 
 
 class KnownProvider(Struct, frozen=True, kw_only=True):
-    """A provider whose address everybody may know. `root` has no API version."""
+    """A provider whose address everybody may know. `root` has no API version.
 
-    root: str
+    Where every account has an address of its own, `example` shows its form in place of a `root`, `key` is where its key is found,
+    as a setting would say it, and `source` the page of its manual that says so.
+    """
+
+    root: str = ""
     dialects: tuple[Dialect, ...]
+    example: str = ""
+    key: str = ""
+    source: str = ""
 
 
 _OPENAI: tuple[Dialect, ...] = ("openai-chat", "openai-responses")
@@ -31,5 +38,30 @@ WELL_KNOWN: dict[str, KnownProvider] = {
     "llama-cpp": KnownProvider(root="http://127.0.0.1:8080", dialects=("openai-chat", "anthropic")),
     "vllm": KnownProvider(root="http://127.0.0.1:8000", dialects=(*_OPENAI, "anthropic")),
     "lmstudio": KnownProvider(root="http://127.0.0.1:1234", dialects=(*_OPENAI, "anthropic")),
+    "azure": KnownProvider(
+        dialects=_OPENAI_ITSELF,
+        example="https://RESOURCE.openai.azure.com/openai",
+        key="env:AZURE_OPENAI_API_KEY",
+        source="https://learn.microsoft.com/en-us/azure/foundry/openai/api-version-lifecycle",
+    ),
+    "azure-claude": KnownProvider(
+        dialects=("anthropic",),
+        example="https://RESOURCE.services.ai.azure.com/anthropic",
+        key="env:ANTHROPIC_FOUNDRY_API_KEY",
+        source="https://platform.claude.com/docs/en/build-with-claude/claude-in-microsoft-foundry",
+    ),
+    "bedrock": KnownProvider(
+        dialects=_OPENAI,
+        example="https://bedrock-runtime.REGION.amazonaws.com/openai",
+        key="env:AWS_BEARER_TOKEN_BEDROCK",
+        source="https://docs.aws.amazon.com/bedrock/latest/userguide/inference-responses-api.html",
+    ),
+    "bedrock-claude": KnownProvider(
+        dialects=("anthropic",),
+        example="https://bedrock-mantle.REGION.api.aws/anthropic",
+        key="env:AWS_BEARER_TOKEN_BEDROCK",
+        source="https://docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html",
+    ),
 }
-"""Those of this machine count where the settings name them; what they speak is what their versions of 2026 do."""
+"""Those of this machine, and those without a root, count where the settings name them; what they speak is what their versions of
+2026 do."""

@@ -150,6 +150,8 @@ def test_redacted_thinking_of_anthropic_comes_back_redacted() -> None:
     ("model", "family"),
     [
         ("anthropic/claude-sonnet-4-5", "claude"),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude"),
+        ("openai.gpt-oss-120b-1:0", "gpt"),
         ("gpt-5.2", "gpt"),
         ("o3", "o"),
         ("DeepSeek-V3", "deepseek"),

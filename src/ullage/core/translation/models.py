@@ -16,9 +16,13 @@ _NO_SCHEMAS = re.compile(r"^(?:deepseek|claude-[123]|claude-(?:opus|sonnet)-4(?:
 _SIGNED_CALLS = re.compile(r"^gemini-[3-9]")
 
 
+# Bedrock puts its region and the maker before a name: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`.
+_MAKER = re.compile(r"^(?:[a-z]{2,6}(?:-[a-z]+)?\.)?(?:anthropic|openai|google|deepseek|mistral|qwen|meta|moonshot(?:ai)?|zai)\.")
+
+
 def base_name(model: str) -> str:
     """The name without its maker before it, in lower case."""
-    return model.lower().rsplit("/", 1)[-1]
+    return _MAKER.sub("", model.lower().rsplit("/", 1)[-1])
 
 
 def is_openai(model: str) -> bool:

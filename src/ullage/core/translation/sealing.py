@@ -14,6 +14,7 @@ from ullage.core.wire import DIALECTS, read_message, render
 from ullage.core.wire.foreign import without_thinking
 from ullage.core.wire.thinking import write_thinking
 
+from .models import base_name
 from .nouns import Seal
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _WORD = re.compile(r"[a-z]+")
 
 def family_of(model: str) -> str:
     """The first word of a model's name: `claude` of `anthropic/claude-sonnet-4-5`. Seals are good within it at most."""
-    word = _WORD.match(model.lower().rsplit("/", 1)[-1])
+    word = _WORD.match(base_name(model))
     return word[0] if word is not None else ""
 
 
