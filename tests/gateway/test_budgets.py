@@ -294,3 +294,55 @@ async def test_a_cap_holds_for_all_attempts_of_a_request_together(
     assert came.status == 502
     assert len(fake.requests) == 1
     assert spent.used <= 1.5 * worst * USD
+
+
+VAGUE = "Please have a look at the thing we talked about"
+GRADE = '{"complexity":0.8,"requiresReasoning":true,"minTier":"strong"}'
+
+
+@pytest.mark.parametrize(("usd", "asked"), [(100, True), (0, False)])
+async def test_a_question_about_a_task_is_spending_too(
+    usd: float, asked: bool, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    fake.script.add(Rule(times=asked, reply=Reply(text=GRADE)))
+    routing = {"classifier": {"enabled": True, "target": LIGHT, "timeout_ms": 2_000}}
+    async with run_routed(fake, tmp_path, routing=routing, budget={"daily_usd": usd, "on_exceed": "block"}) as gateway:
+        came = await ask(gateway, client, make_request("anthropic", model="auto", turns=[VAGUE]))
+        spent = await asyncio.to_thread(gateway.store.ledger.totals, "day")
+        assert gateway.store.ledger.open_attempts() == []
+    assert came.status == (200 if asked else 402)
+    assert len(fake.requests) == 2 * asked
+    assert [one.calls for one in spent] == [2] * asked
+
+
+async def test_a_call_that_cannot_be_priced_for_a_fault_of_ours_is_not_sent(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Routing specification, section 17.3: where the check throws, the target is not called."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError
+
+    async with limited(fake, tmp_path, daily_usd=5) as gateway:
+        monkeypatch.setattr("ullage.engine.pricing.worst_cost", fail)
+        priced = await ask(gateway, client, ask_plain())
+        monkeypatch.undo()
+        monkeypatch.setattr(gateway.store.ledger, "reserve", fail)
+        judged = await ask(gateway, client, ask_plain())
+    for came in (priced, judged):
+        assert (came.status, json.loads(came.body)["error"]["code"]) == (503, "budget_failed")
+    assert len(fake.requests) == 0
+
+
+async def test_what_a_sub_agent_spends_is_its_sessions(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    answers(fake, 1000)
+    async with limited(fake, tmp_path, session_usd=1.5, on_exceed="block") as gateway:
+        mine = await ask(gateway, client, ask_plain())
+        agents = await ask(
+            gateway, client, ask_plain(), user_agent="claude-cli/2.1.0", x_claude_code_agent_id="explorer"
+        )
+        other = await ask(gateway, client, ask_plain(), session="other")
+    assert [mine.status, agents.status, other.status] == [200, 402, 200]
+    assert agents.call.session == "s/explorer"

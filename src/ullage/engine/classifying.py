@@ -69,7 +69,7 @@ _INSTRUCTIONS = (
 )
 
 Skip = Literal["no-target", "cost", "privacy", "paused"]
-Failure = Literal["timeout", "provider-error", "bad-answer"]
+Failure = Literal["timeout", "provider-error", "bad-answer", "budget"]
 
 
 class Question(Struct, frozen=True, kw_only=True):

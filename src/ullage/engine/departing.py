@@ -31,6 +31,7 @@ from .recording import parent_session
 from .route_sending import RouteSending, Written
 from .route_telling import report_stop, tell_route
 from .routing import Asked, RouteStopped, Routing, has_key, is_helper
+from .spending import SPENDING_FAILED
 from .translating import Translating, translate
 from .trimming import Trimmer
 
@@ -364,7 +365,11 @@ class Departing:
         if not exchange.watched or departure.refusal is not None:
             return departure
         estimate = departure.estimate if departure.destination is None else None
-        spend = self._pricing.expect(observation, exchange, sent, body=departure.body, estimate=estimate)
+        try:
+            spend = self._pricing.expect(observation, exchange, sent, body=departure.body, estimate=estimate)
+        except Exception:  # noqa: BLE001 - who cannot be judged is not let through
+            tell_fault(exchange)
+            return self._refuse(observation, SPENDING_FAILED, departure.body)
         return replace(departure, spend=spend)
 
     def _depart_unread(

@@ -123,7 +123,8 @@ class Engine:
         found = await asyncio.wrap_future(self._observer.depart(exchange))
         if isinstance(found, Question):
             assert upstream is not None, "who has a classifier has a transport"
-            reply = await put_question(upstream, found)
+            question = found
+            reply = await self.spending.ask(question, exchange, lambda: put_question(upstream, question))
             found = await asyncio.wrap_future(self._observer.resume(exchange, reply))
         return await self._admit(exchange, found)
 

@@ -17,6 +17,7 @@ from ullage.core.spend.worst import likely_most, output_allowance, worst_cost
 from ullage.core.wire.output import requested_output
 from ullage.stores.metrics import cost_nano_usd
 
+from .classifying import OUTPUT_TOKENS
 from .kinds import CONVERSATION
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ullage.core.routing.filtering import Candidate
     from ullage.core.wire import Conversation
 
+    from .classifying import Question
     from .exchange import Exchange
     from .observation import Observation
     from .reading import Reader
@@ -156,6 +158,35 @@ class Pricing:
             estimate=estimate,
             input_tokens=input_tokens,
         )
+
+
+def price_question(question: Question, exchange: Exchange) -> Spend:
+    """A question about a task, before it is put: the spending of the session that it is for."""
+    there, session = question.destination, question.key[0]
+    rule = find_cache_rule(there.provider, there.model)
+    tokens = -(-len(question.worded.body) // _CHARS_A_TOKEN)
+    worst = worst_cost(question.prices, rule, input_tokens=tokens, output_tokens=OUTPUT_TOKENS)
+    at_ms = exchange.now_ms()
+    return Spend(
+        id=f"{exchange.id}.classifier",
+        at_ms=at_ms,
+        day=local_day(at_ms),
+        provider=there.provider,
+        model=there.model,
+        kind="classifier",
+        session=_text(session) or None,
+        estimate=0 if worst is None and _is_here(there.root) else worst,
+        input_tokens=tokens,
+    )
+
+
+def question_cost(question: Question, usage: Usage | None) -> int | None:
+    """What its answer cost, nano-USD; `None` where nobody knows."""
+    if usage is None:
+        return None
+    there = question.destination
+    rule = find_cache_rule(there.provider, there.model)
+    return cost_nano_usd(msgspec.to_builtins(usage), question.prices, rule)
 
 
 def local_day(at_ms: int) -> str:

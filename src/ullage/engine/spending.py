@@ -22,7 +22,8 @@ from ullage.core.spend.ledger import OnExceed, to_nano
 from ullage.core.spend.telling import block_message, budget_line
 from ullage.settings.budget import Usd, make_spend_limits
 
-from .pricing import is_free
+from .classifying import Reply
+from .pricing import is_free, price_question, question_cost
 from .worker import Worker
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ullage.settings import Settings
     from ullage.stores import Store
 
+    from .classifying import Question
     from .departure import Departure
     from .exchange import Exchange, GivenUp
 
@@ -43,7 +45,7 @@ _READ_EVERY_MS = 2_000
 _ELSEWHERE = 4
 """So often at most another target is looked for, for the sake of a limit."""
 
-_SPENDING_FAILED = UllageError(
+SPENDING_FAILED = UllageError(
     "what may be spent could not be looked up, so the request was not sent",
     code="budget_failed",
     hint="`ullage serve` says more on standard error.",
@@ -106,10 +108,10 @@ class Spending:
         while departure.spend is not None and departure.refusal is None:
             may_move = moves > 0 and departure.destination is not None
             try:
-                reservation = await asyncio.wrap_future(self._reserve(exchange_id, departure.spend, may_move))
+                reservation = await asyncio.wrap_future(self._reserve(exchange_id, departure.spend, may_move=may_move))
             except Exception:  # a check that fails is one that was not passed
                 logger.exception("What may be spent could not be looked up.")
-                return replace(departure, refusal=_SPENDING_FAILED)
+                return replace(departure, refusal=SPENDING_FAILED)
             verdict = reservation.verdict
             if verdict.reserved:
                 reservation.sent = True
@@ -123,6 +125,22 @@ class Spending:
             else:
                 moves = 0
         return departure
+
+    async def ask(self, question: Question, exchange: Exchange, put: Callable[[], Awaitable[Reply]]) -> Reply:
+        """Has a question put about a task, if what that costs may be spent, and counts what it cost."""
+        spend = price_question(question, exchange)
+        if self.watches:
+            reservation = await asyncio.wrap_future(self._reserve(spend.id, spend, may_move=False))
+            if not reservation.verdict.reserved:
+                return Reply(failure="budget")
+            reservation.sent = True
+        cost, free = None, False
+        try:
+            reply = await put()
+            cost, free = question_cost(question, reply.usage), reply.failure == "provider-error"
+        finally:
+            self._worker.put(lambda: self._settle(spend.id, spend, cost, free=free), urgent=True)
+        return reply
 
     def settle(self, exchange: Exchange, spend: Spend, cost: int | None, *, free: bool) -> dict[str, Any]:
         """Counts what a call cost that is over, nano-USD; `None` where nobody knows, `free` where surely nothing. What its record
@@ -149,12 +167,12 @@ class Spending:
         """Does what is waiting, then ends the thread."""
         self._worker.close()
 
-    def _reserve(self, exchange_id: str, spend: Spend, may_move: bool) -> Future[Reservation]:
+    def _reserve(self, key: str, spend: Spend, *, may_move: bool) -> Future[Reservation]:
         future: Future[Reservation] = Future()
-        self._worker.put(lambda: self._judge(exchange_id, spend, may_move, future), urgent=True)
+        self._worker.put(lambda: self._judge(key, spend, future, may_move=may_move), urgent=True)
         return future
 
-    def _judge(self, exchange_id: str, spend: Spend, may_move: bool, future: Future[Reservation]) -> None:
+    def _judge(self, key: str, spend: Spend, future: Future[Reservation], *, may_move: bool) -> None:
         if not future.set_running_or_notify_cancel():
             return  # the client has left
         try:
@@ -162,21 +180,21 @@ class Spending:
             verdict = self._store.ledger.reserve(self.limits_of(spend.session), spend, skip_downgrade=may_move)
             reservation = Reservation(spend, verdict)
             if verdict.reserved:
-                self._held[exchange_id] = reservation
+                self._held[key] = reservation
         except BaseException as error:
             future.set_exception(error)
             raise
         future.set_result(reservation)
 
-    def _settle(self, exchange_id: str, spend: Spend, cost: int | None, *, free: bool) -> None:
+    def _settle(self, key: str, spend: Spend, cost: int | None, *, free: bool) -> None:
         self._read_sessions()
-        if exchange_id in self._held:
-            self._end(exchange_id, cost, free=free)
+        if key in self._held:
+            self._end(key, cost, free=free)
         elif not free:
             self._store.ledger.book(spend, cost, at_ms=self._clock_ms())
 
-    def _end(self, exchange_id: str, cost: int | None, *, free: bool) -> None:
-        held = self._held.pop(exchange_id, None)
+    def _end(self, key: str, cost: int | None, *, free: bool) -> None:
+        held = self._held.pop(key, None)
         if held is None:
             return
         ledger, attempt = self._store.ledger, held.spend.id
