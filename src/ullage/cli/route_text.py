@@ -8,6 +8,7 @@ from ullage.core.routing.task import explain_complexity
 from ullage.core.terminal import safe
 
 from .records import table
+from .routed_text import SPANS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +83,7 @@ def _tell_switch(selection: Selection) -> Iterator[str]:
     if switch is None:
         return
     yield (
-        f"Staying at {safe(switch.current)} costs {_usd(switch.stay_usd)} for the rest of the task, "
+        f"Staying at {safe(switch.current)} costs {_usd(switch.stay_usd)} {SPANS[switch.span]}, "
         f"leaving for {safe(switch.other)} {_usd(switch.switch_usd)}; "
         f"the next request {_usd(switch.next_stay_usd)} against {_usd(switch.next_switch_usd)}, "
         f"of which {_usd(switch.cache_loss_usd)} fill the other's cache"
@@ -104,7 +105,9 @@ def _tell_ranked(route: Route, *, explain: bool) -> Iterator[str]:
         )
         for one in shown
     ]
-    yield from table(("target", "score", *terms, "cost of task", "tier"), rows, right=range(1, len(terms) + 3))
+    is_request = route.weighing is not None and route.weighing.situation.cache_model == "v1"
+    cost = "cost of request" if is_request else "cost of task"
+    yield from table(("target", "score", *terms, cost, "tier"), rows, right=range(1, len(terms) + 3))
 
 
 def _tell_explanation(route: Route) -> Iterator[str]:

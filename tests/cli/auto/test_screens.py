@@ -94,6 +94,19 @@ def test_doctors_tell_circuits(run: Run, tell: Tell, routed: None, config: Path,
     assert tell("auto", "models")["models"] == [STRONG]
 
 
+def test_what_staying_and_leaving_cost_is_told_as_why_tells_it(
+    data_dir: Path, config: Path, run: Run, tell: Tell
+) -> None:
+    switch = {"current": STRONG, "other": LIGHT, "stay_usd": 0.3, "switch_usd": 0.1, "cache_loss_usd": 0.01}
+    store = SqliteStore(data_dir / "ullage.db", clock_ms=lambda: NOW_MS)
+    store.put_call(routed_call(1, DEBUG, STRONG, 4, route={**weighed(STRONG, LIGHT), "switch": switch}))
+    store.put_call(routed_call(2, DEBUG, STRONG, 3, route={"reason": "continuation", "kept": True}))
+    store.close()
+    line = f"Staying at {STRONG} was taken to cost $0.3000 for the rest of the task, leaving for {LIGHT} $0.1000"
+    assert f"{line}, of which $0.0100 fill its cache." in run("auto", "why")[1].splitlines()
+    assert tell("auto", "why")["route"]["switch"] == switch
+
+
 def test_without_quotas_that_is_said(run: Run, config: Path) -> None:
     assert run("quota")[:2] == (0, "Nothing is known of any provider's quota yet.\n")
     config.write_text(config.read_text().replace("[routing]", "[routing.quota]\nenabled = false\n[routing]"))

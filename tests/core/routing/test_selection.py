@@ -186,6 +186,19 @@ def test_what_staying_and_leaving_cost_is_told() -> None:
     assert found.switch.next_switch_usd == pytest.approx(0.109011, abs=1e-6)
 
 
+def test_costs_of_one_request_are_not_told_as_those_of_a_task() -> None:
+    v1, horizon = (
+        resolve_route(MODELS, DEBUG, current=SONNET, context_tokens=20_000, config=RouteConfig(cache_model=one))
+        for one in ("v1", "horizon")
+    )
+    told = "\n".join(tell_route(v1, explain=False))
+    assert "for the next request without any cache, leaving for" in told
+    assert "cost of request" in told and "task" not in told.split("Staying")[1]
+    assert report_route(v1)["switch"]["span"] == "request"
+    told = "\n".join(tell_route(horizon, explain=False))
+    assert "for the rest of the task, leaving for" in told and "cost of task" in told
+
+
 def _at_sonnet(tokens: int, **more: Any) -> Route:
     return resolve_route(MODELS, DEBUG, policy="cost", current=SONNET, context_tokens=tokens, **more)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ullage.cli.routed_text import failed_attempts
+from ullage.cli.routed_text import failed_attempts, tell_switch
 from ullage.core.terminal import safe
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def tell_choice(route: Mapping[str, Any]) -> Iterator[str]:
     utility = utility_of(route)
     if utility is not None:
         yield f"utility {100 * utility:.1f} (heuristic)"
+    yield from map(safe, tell_switch(route.get("switch")))
 
 
 def utility_of(route: Mapping[str, Any]) -> float | None:

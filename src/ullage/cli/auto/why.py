@@ -54,7 +54,10 @@ def decided(store: Reader, newest: CallRecord) -> dict[str, Any]:
     first = next((call.route for call in calls if call.route is not None and call.route.get("ranked")), None)
     if first is None:
         return route
-    return {**route, **{name: first[name] for name in ("ranked", "reasons", "confidence", "margin") if name in first}}
+    return {
+        **route,
+        **{name: first[name] for name in ("ranked", "reasons", "confidence", "margin", "switch") if name in first},
+    }
 
 
 def _report(route: dict[str, Any] | None) -> dict[str, Any]:
@@ -72,5 +75,6 @@ def _report(route: dict[str, Any] | None) -> dict[str, Any]:
         "reason",
         "task_id",
         "attempts",
+        "switch",
     )
     return {"route": {**{name: route.get(name) for name in names}, "utility": utility_of(route)}}

@@ -99,8 +99,9 @@ class Tolerance(Struct, frozen=True, kw_only=True):
 
 
 class Switch(Struct, frozen=True, kw_only=True):
-    """What leaving the current target for another costs in USD, for all the calls left (12.4) and for the next request (11);
-    `cache_loss_usd` is the part of it that is for filling the other's cache."""
+    """What leaving the current target for another costs in USD, for the `span` that targets are weighed by and for the next
+    request (11): all the calls left (12.4), or for `v1` one request without any cache. `cache_loss_usd` is the part of it that
+    is for filling the other's cache."""
 
     current: str
     other: str
@@ -109,6 +110,7 @@ class Switch(Struct, frozen=True, kw_only=True):
     next_stay_usd: float | None
     next_switch_usd: float | None
     cache_loss_usd: float | None
+    span: Literal["task", "request"] = "task"
 
 
 class Weighing(Struct, frozen=True, kw_only=True):
@@ -311,6 +313,7 @@ def _switch(current: RouteScore, other: RouteScore, weighing: Weighing) -> Switc
         next_stay_usd=None if choice is None else choice.stay_usd,
         next_switch_usd=None if choice is None else choice.switch_usd,
         cache_loss_usd=_cache_loss_usd(other, weighing),
+        span="request" if weighing.situation.cache_model == "v1" else "task",
     )
 
 
