@@ -28,6 +28,8 @@ from ullage.gateway.token import load_token, make_token, token_path
 from ullage.settings import environment, resolve_upstreams
 from ullage.settings.proxies import find_proxies
 from ullage.stores.opening import open_store
+from ullage.telemetry.standing import Standing
+from ullage.telemetry.watching import Telemetry
 from ullage.upstream import UpstreamClient
 
 if TYPE_CHECKING:
@@ -95,6 +97,7 @@ async def running(
         stack.push_async_callback(asyncio.to_thread, store.close)
         catalogs = _open_catalogs(settings, cache_dir) if cache_dir is not None else None
         targets = await asyncio.to_thread(_find_targets, settings, catalogs)  # a keyring may ask its user to unlock it
+        telemetry = Telemetry(settings)
         engine = Engine(
             store=store,
             settings=settings,
@@ -104,6 +107,7 @@ async def running(
             sources=name_sources(catalogs, settings) if catalogs is not None else None,
             data_dir=data_dir,
             targets=targets,
+            watchers=telemetry.watchers,
         )
         stack.push_async_callback(asyncio.to_thread, engine.close)
         upstreams = resolve_upstreams(settings)
@@ -120,7 +124,13 @@ async def running(
             limits=settings.server,
             failover=settings.routing.failover,
             control=Control(
-                store, engine, _token(token_file), settings, published=catalogs or Nothing(), sources=sources
+                store,
+                engine,
+                _token(token_file),
+                settings,
+                published=catalogs or Nothing(),
+                sources=sources,
+                scrape=telemetry.scrape(Standing(engine, store, settings)),
             ),
             connections=lambda: server.connections if server is not None else 0,
         )

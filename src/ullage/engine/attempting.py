@@ -47,6 +47,8 @@ def report_given_up(given_up: GivenUp) -> dict[str, Any]:
         "ms_to_first": given_up.first_ms,
         "usd": None,
         "committed": False,
+        "at_ms": given_up.asked_ms,
+        "ms": given_up.at_ms - given_up.asked_ms,
     }
 
 
@@ -60,4 +62,6 @@ def report_last(decision: Decision, exchange: Exchange, outcome: Outcome | None,
         "ms_to_first": exchange.first_ms,
         "usd": usd,
         "committed": exchange.status is not None,
+        "at_ms": exchange.asked_ms,
+        "ms": round(exchange.last_ms - (exchange.asked_ms - exchange.created_ms), 3),
     }

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .exchange import GivenUp
     from .knowledge import Sources
     from .targets import Targets
+    from .watching import Watcher
 
 
 MODE_HEADER = "x-ullage-mode"
@@ -42,7 +43,7 @@ MODES = {"observe": "observe", "off": "observe", "managed": "managed"}
 class Engine:
     """Begins and finishes exchanges. `clock_ms` is wall time in epoch milliseconds, `clock` monotonic seconds; `sources` say what
     is published of models, `targets` where a routed request may go. Artifacts are kept in `data_dir`; without one, no result is
-    trimmed."""
+    trimmed. `watchers` are told of each call that is over, in the observer's thread."""
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class Engine:
         sources: Sources | None = None,
         data_dir: Path | None = None,
         targets: Targets | None = None,
+        watchers: Sequence[Watcher] = (),
     ) -> None:
         self.targets = targets
         self._settings = settings
@@ -69,6 +71,7 @@ class Engine:
             sources=sources,
             data_dir=data_dir,
             targets=targets,
+            watchers=watchers,
         )
         self.virtual_models = self._observer.virtual_models
         self.quotas = self._observer.quotas

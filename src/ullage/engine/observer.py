@@ -23,10 +23,11 @@ from .quota import Quotas, make_quota_rules, read_answered
 from .reading import Reader
 from .routing import Routing
 from .spending import Spending
+from .watching import Watchers
 from .worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from ullage.core.content import Answer
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from .observation import Observation
     from .quota import Answered
     from .targets import Targets
+    from .watching import Watcher
 
 # Answers waiting to be read. They are small and carry the usage, so they do not share the allowance of the bodies.
 _ANSWERS_BYTES = 64 * 1024 * 1024
@@ -81,8 +83,10 @@ class Observer:
         sources: Sources | None = None,
         data_dir: Path | None = None,
         targets: Targets | None = None,
+        watchers: Sequence[Watcher] = (),
     ) -> None:
         self._store = store
+        self._watchers = Watchers(watchers)
         self._reader = Reader(store=store, settings=settings, new_id=new_id, sources=sources)
         self.quotas = Quotas(make_quota_rules(settings.routing.quota), store)
         self.learning = Learning(store, explore=settings.routing.explore)
@@ -290,7 +294,7 @@ class Observer:
         observation = self._open.pop(exchange.id, None)
         self._departing.forget(exchange)
         if observation is not None:
-            self._reader.finish(observation, exchange, self._settle)
+            self._watchers.tell(self._reader.finish(observation, exchange, self._settle))
 
     def _settle(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
         answered = outcome = None

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ullage.core.content import Usage
     from ullage.core.profiles import ModelProfile
     from ullage.settings import Settings
-    from ullage.stores import SessionRecord, Store
+    from ullage.stores import CallRecord, SessionRecord, Store
 
     from .foresight import Sight
     from .knowledge import Sources
@@ -126,8 +126,8 @@ class Reader:
             observation.unreadable = True
             tell_fault(exchange)
 
-    def finish(self, observation: Observation, exchange: Exchange, settle_route: SettleRoute) -> None:
-        """Writes the records of an exchange that is over."""
+    def finish(self, observation: Observation, exchange: Exchange, settle_route: SettleRoute) -> CallRecord:
+        """Writes the records of an exchange that is over; the call's."""
         answer = observation.reader.close() if observation.reader is not None else None
         try:
             settle_route(observation, exchange, answer)
@@ -135,7 +135,7 @@ class Reader:
             tell_fault(exchange)
         breakdown = self._breakdown(observation, exchange, answer.usage if answer is not None else None)
         learned = self._settle(observation, exchange, answer)
-        self._recorder.record(observation, exchange, answer, breakdown, learned)
+        return self._recorder.record(observation, exchange, answer, breakdown, learned)
 
     def _settle(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> Learned:
         try:

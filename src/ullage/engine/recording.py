@@ -60,8 +60,8 @@ class Recorder:
         answer: Answer | None,
         breakdown: Breakdown | None,
         learned: Learned,
-    ) -> None:
-        """Writes the call, its session and its events. A session stays in the project it was first seen in.
+    ) -> CallRecord:
+        """Writes the call, which is returned, its session and its events. A session stays in the project it was first seen in.
 
         Where the store cannot say now what it knows of the session, its record is left as it is: the next call makes up for it.
         """
@@ -73,9 +73,11 @@ class Recorder:
         if known is not None and known.project is not None:
             observation.project = known.project
         call = _call_record(observation, exchange, answer, breakdown)
-        self._store.put_call(replace(call, sample=learned.sample, cache=learned.cache))
+        call = replace(call, sample=learned.sample, cache=learned.cache)
+        self._store.put_call(call)
         if observation.session and asked:
             self._record_session(observation, exchange, known, learned)
+        return call
 
     def _record_session(
         self, observation: Observation, exchange: Exchange, known: SessionRecord | None, learned: Learned
@@ -167,6 +169,7 @@ def _call_record(
     return CallRecord(
         id=exchange.id,
         session=observation.session,
+        client=observation.caller.client,
         created_ms=exchange.created_ms,
         dialect=exchange.endpoint.dialect,
         kind=observation.caller.kind if exchange.endpoint.purpose == "generate" else exchange.endpoint.purpose,

@@ -28,13 +28,16 @@ _STATUS = {
     "circuits-open": 503,
     "too_many_connections": 503,
 }
-_JSON = (b"content-type", b"application/json")
+JSON = "application/json"
 
 
-async def answer(send: Send, status: int, body: bytes, extra: Headers = (), *, head: bool = False) -> None:
-    """Sends a JSON answer; to a HEAD request only what is said of it."""
+async def answer(
+    send: Send, status: int, body: bytes, extra: Headers = (), *, head: bool = False, content_type: str = JSON
+) -> None:
+    """Sends an answer, in JSON if nothing else is said; to a HEAD request only what is said of it."""
+    kind = (b"content-type", content_type.encode())
     length = (b"content-length", str(len(body)).encode())
-    await send({"type": "http.response.start", "status": status, "headers": [_JSON, length, *extra]})
+    await send({"type": "http.response.start", "status": status, "headers": [kind, length, *extra]})
     await send({"type": "http.response.body", "body": b"" if head else body, "more_body": False})
 
 

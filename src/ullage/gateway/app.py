@@ -15,6 +15,7 @@ from .answering import answer, refuse
 from .astray import answer_virtual
 from .attempts import Delivery, Routed
 from .body import RequestBody
+from .control import SCRAPE_PATH
 from .fallbacks import is_theirs, may_be_replaced, own_answer
 from .headers import (
     TRACE_HEADER,
@@ -76,7 +77,7 @@ class Gateway:
         raw_path = scope["raw_path"].decode("latin-1")
         if raw_path in _OPEN_PATHS:
             await answer(send, 200, _health(), head=scope["method"] == "HEAD")
-        elif raw_path.startswith("/ullage/"):
+        elif raw_path.startswith("/ullage/") or raw_path == SCRAPE_PATH:
             await self._control_request(scope, receive, send)
         else:
             await self._provider_request(scope, raw_path, receive, send)
@@ -84,10 +85,10 @@ class Gateway:
     async def _control_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         named = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         try:
-            status, body = await self._control.answer(scope, RequestBody(named, receive))
+            told = await self._control.answer(scope, RequestBody(named, receive))
         except ClientLeft:
             return
-        await answer(send, status, body, head=scope["method"] == "HEAD")
+        await answer(send, told.status, told.body, head=scope["method"] == "HEAD", content_type=told.content_type)
 
     async def _provider_request(self, scope: Scope, raw_path: str, receive: Receive, send: Send) -> None:
         headers: Headers = scope["headers"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
 
 import msgspec
@@ -18,6 +18,7 @@ from ullage.core.errors import CallError, InputError, RequestError, StoreError, 
 from ullage.stores import report_call, report_event, report_session
 from ullage.stores.metrics import DEFAULT_SINCE, GROUPS, parse_since, report_metrics
 
+from .answering import JSON
 from .asking import limit_of, now_ms
 from .keeping import Keeping
 from .openapi import describe
@@ -37,14 +38,27 @@ if TYPE_CHECKING:
 _LOOPBACK = re.compile(r"(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])(?::\d+)?", re.IGNORECASE)
 
 
+SCRAPE_PATH = "/metrics"
+SCRAPE_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+"""Where Prometheus asks for figures, and the type of its text."""
+
 _BODY_BYTES = 256 * 1024
 """Largest body of a change: no text that may be kept comes near it."""
 
 _STATUS = {"body_too_large": 413, "conflict": 409, "not_active": 409, "pins_over_limit": 409}
 
 
+class Told(NamedTuple):
+    """An answer of ours."""
+
+    status: int
+    body: bytes
+    content_type: str = JSON
+
+
 class Control:
-    """Answers control requests from the store. `sources` say where each setting is from, `published` what is of models."""
+    """Answers control requests from the store. `sources` say where each setting is from, `published` what is of models; `scrape`
+    gives the figures for Prometheus, if they are wanted."""
 
     def __init__(
         self,
@@ -55,8 +69,10 @@ class Control:
         *,
         published: Sources,
         sources: Mapping[str, Source] | None = None,
+        scrape: Callable[[], str] | None = None,
     ) -> None:
         self._store = store
+        self._scrape = scrape
         self._token = token
         keeping = Keeping(store, settings)
         steering = Steering(store, engine, settings)
@@ -94,26 +110,38 @@ class Control:
         """The names of all routes by method."""
         return {"get": tuple(self._reports), "post": tuple(self._changes)}
 
-    async def answer(self, scope: dict[str, Any], incoming: RequestBody) -> tuple[int, bytes]:
-        """Status and JSON body of the answer to a control request. Raises `ClientLeft`."""
+    async def answer(self, scope: dict[str, Any], incoming: RequestBody) -> Told:
+        """The answer to a control request. Raises `ClientLeft`."""
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         if not self._allowed(headers):
-            return 401, _error(
-                "unauthorized", "the control routes need the daemon's token", "`ullage doctor` says where it is."
+            return Told(
+                401,
+                _error(
+                    "unauthorized", "the control routes need the daemon's token", "`ullage doctor` says where it is."
+                ),
             )
+        if scope["path"] == SCRAPE_PATH:
+            return await self._figures()
         name = scope["path"].removeprefix("/ullage/v1/").strip("/")
         route = self._routes(scope["method"]).get(name)
         if route is None:
-            return 404, _error(
-                "not_found", f"there is no control route {name[:100]!r}", f"Known: {', '.join(self._reports)}."
+            return Told(
+                404,
+                _error("not_found", f"there is no control route {name[:100]!r}", f"Known: {', '.join(self._reports)}."),
             )
         try:
             limit_bytes = self._body_bytes.get(name, _BODY_BYTES)
             asked = await incoming.read(limit_bytes) if scope["method"] == "POST" else _query(scope)
             # The database may be locked by another process: whoever asks waits for it, no relay does.
-            return 200, await asyncio.to_thread(lambda: msgspec.json.encode(route(asked)))
+            return Told(200, await asyncio.to_thread(lambda: msgspec.json.encode(route(asked))))
         except (CallError, InputError, StoreError) as error:
-            return _status(error), _error(error.code, error.message, error.hint)
+            return Told(_status(error), _error(error.code, error.message, error.hint))
+
+    async def _figures(self) -> Told:
+        if self._scrape is None:
+            return Told(404, _error("not_found", "there are no figures", "`telemetry.prometheus` turns them on."))
+        # Circuits and sums are read from the database: whoever asks waits for it, no relay does.
+        return Told(200, (await asyncio.to_thread(self._scrape)).encode(), SCRAPE_TYPE)
 
     def _routes(self, method: str) -> Mapping[str, Callable[[Any], Any]]:
         """What a method may ask for; no route is for any other."""

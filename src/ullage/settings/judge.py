@@ -19,6 +19,7 @@ from .privacy import SECTION as PRIVACY
 from .provenance import Choice, Problem, ProblemCode
 from .routing_checks import PROJECT_SAYS, PROVIDERS, is_tightened, refuse_to_project, tighten
 from .tables import TABLES, judge_tables, split
+from .telemetry import PATHS
 from .upstreams import SHORT_NAMES
 from .well_known import WELL_KNOWN
 
@@ -130,7 +131,7 @@ def usable(entry: Entry, home: Path, below: Mapping[str, Choice]) -> Any:
         check_is_as_strict(setting, value, below)
     if entry.source.kind == "project" and entry.key in PROJECT_SAYS:
         return of_project(setting, value, below)
-    if entry.key == "data_dir" and value:
+    if entry.key in PATHS and value:
         return str(absolute_folder(value, home=home, base=entry.base))
     return loopback(value) if entry.key == "server.host" else value
 

@@ -12,6 +12,7 @@ from ullage.core.profiles.overrides import ModelOverride, PlannerEstimator, Toke
 
 from .budget import BudgetSettings
 from .routing import ProviderSettings, RoutingSettings
+from .telemetry import TelemetrySettings
 
 Mode = Literal["observe", "managed"]
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -245,3 +246,4 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     routing: RoutingSettings = field(default_factory=RoutingSettings)
     budget: BudgetSettings = field(default_factory=BudgetSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)

@@ -90,7 +90,8 @@ class AttemptTask(Struct, frozen=True, kw_only=True):
 
 
 class AttemptMade(Struct, frozen=True, kw_only=True):
-    """One target that was asked for an answer, and what came of it. `committed`: its answer went to the client."""
+    """One target that was asked for an answer, at `at_ms` (epoch milliseconds), and what came of it within `ms` milliseconds.
+    `committed`: its answer went to the client."""
 
     target: str
     status: int | None = None
@@ -98,6 +99,8 @@ class AttemptMade(Struct, frozen=True, kw_only=True):
     ms_to_first: float | None = None
     usd: float | None = None
     committed: bool = False
+    at_ms: int | None = None
+    ms: float | None = None
 
 
 class AttemptRoute(Struct, frozen=True, kw_only=True):
@@ -140,6 +143,7 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
 
     id: str
     session: str
+    client: str | None = None
     created_ms: int
     kind: str
     dialect: str = ""

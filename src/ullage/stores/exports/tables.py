@@ -54,6 +54,8 @@ def attempts_of(call: AttemptRecord) -> tuple[AttemptMade, ...]:
             ms_to_first=call.first_byte_ms,
             usd=None if cost is None else cost / NANO,
             committed=call.status is not None,
+            at_ms=call.created_ms,
+            ms=call.duration_ms,
         ),
     )
 
@@ -67,7 +69,7 @@ def export_calls(reader: Reader, selection: Selection) -> Iterator[CallRow]:
         return known.client if known is not None else None
 
     for call in walk_calls(reader, selection):
-        yield _call_row(call, client_of(call.session))
+        yield _call_row(call, call.client or client_of(call.session))
 
 
 def export_attempts(reader: Reader, selection: Selection) -> Iterator[AttemptRow]:

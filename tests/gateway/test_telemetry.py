@@ -1,0 +1,63 @@
+"""What others may watch a running gateway by: the figures of `GET /metrics`, and its access log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import aiohttp
+import msgspec
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.gateway.routes import FRONTIER, STRONG, ask, run_routed
+from tests.gateway.test_attempts import HARD
+from tests.gateway.test_control import bearer, chat
+from ullage.daemon import Daemon
+from ullage.testing import FakeProvider, Fault, Reply, Rule, make_request
+
+
+async def test_prometheus_reads_what_calls_added_up_to(gateway: Daemon, client: aiohttp.ClientSession) -> None:
+    await chat(client, gateway, "hello")
+    async with client.get(f"{gateway.url}/metrics", headers=bearer(gateway)) as response:
+        assert (response.status, response.content_type) == (200, "text/plain")
+        text = await response.text()
+    samples = {
+        sample.name: sample.value for family in text_string_to_metric_families(text) for sample in family.samples
+    }
+    assert samples["ullage_requests_total"] == 1
+    assert samples["ullage_attempts_total"] == 1
+    assert samples["ullage_tokens_total"] >= 0
+    assert "hello" not in text
+
+
+async def test_without_the_token_there_are_no_figures(gateway: Daemon, client: aiohttp.ClientSession) -> None:
+    for headers in ({}, {**bearer(gateway), "origin": "http://evil"}, {**bearer(gateway), "host": "evil"}):
+        async with client.get(f"{gateway.url}/metrics", headers=headers) as response:
+            assert response.status == 401
+
+
+async def test_where_they_are_turned_off_there_are_none(
+    fake: FakeProvider, client: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    async with run_routed(fake, tmp_path, telemetry={"prometheus": False}) as gateway:
+        async with client.get(f"{gateway.url}/metrics", headers=bearer(gateway)) as response:
+            assert response.status == 404
+
+
+async def test_a_line_is_logged_for_each_request_with_how_often_it_was_sent(
+    client: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    log = tmp_path / "access.log"
+    script = [Rule(model=FRONTIER.partition("/")[2], fault=Fault(status=503)), Reply(text="a secret answer")]
+    async with FakeProvider(script) as fake:
+        async with run_routed(fake, tmp_path, telemetry={"access_log": str(log)}) as gateway:
+            await ask(gateway, client, make_request("anthropic", model="auto", turns=(HARD,)))
+            async with client.get(f"{gateway.url}/metrics", headers=bearer(gateway)) as response:
+                text = await response.text()
+    (line,) = log.read_bytes().splitlines()
+    told = msgspec.json.decode(line)
+    assert (told["status"], told["attempts"], told["session"], told["target"]) == (200, 2, "s", STRONG)
+    assert told["usd"] > 0
+    assert b"secret" not in line and b"architecture" not in line
+    failed = f'provider="anthropic",model="{FRONTIER.partition("/")[2]}"'
+    assert f"ullage_failovers_total{{{failed}}} 1" in text
+    assert f"ullage_circuit_open{{{failed}}}" in text
