@@ -1,0 +1,223 @@
+"""The next target gets a request of its own: for its window, its provider's privacy and its protocol. Faults users report."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.gateway.routes import FRONTIER, LIGHT, STRONG, ask, run_routed
+from ullage.core.errors import PrivacyError
+from ullage.core.privacy.guard import PrivacyGuard
+from ullage.core.wire import DIALECTS, AnswerReader, Dialect
+from ullage.testing import FakeProvider, Fault, Reply, Rule, make_request, make_turns
+from ullage.testing.gateway import run_gateway
+
+HARD = "Plan and review the architecture of our payment service, then debug the failing production deployment."
+DOWN = Fault(status=503)
+FACTS = {"context_window": 200_000, "max_output_tokens": 64_000, "images": True, "reasoning": True}
+PRICES = {"input_price": 1.0, "output_price": 5.0, "cache_read_price": 0.1, "cache_write_price": 1.25}
+NOWHERE = dict.fromkeys(DIALECTS, "http://127.0.0.1:1")
+
+
+def providers(url: str, targets: Mapping[str, Dialect], **sections: Any) -> dict[str, Any]:
+    """Settings with a provider of its own for each target."""
+    rows = {
+        target.partition("/")[0]: {
+            "url": url,
+            "dialects": [dialect],
+            "key": "none",
+            "models": [target.partition("/")[2]],
+        }
+        for target, dialect in targets.items()
+    }
+    known = {target: {**FACTS, **PRICES} for target in targets}
+    return {"providers": rows, "models": {"refresh": False, "overrides": known}, **sections}
+
+
+def bodies(fake: FakeProvider) -> list[dict[str, Any]]:
+    return [json.loads(one.body) for one in fake.requests]
+
+
+async def test_the_next_target_gets_what_fits_its_window(tmp_path: Path, client: aiohttp.ClientSession) -> None:
+    windows = {LIGHT: 16_000, STRONG: 30_000, FRONTIER: 200_000}
+    sizes = {target: {"context_window": window, "max_output_tokens": 4_096} for target, window in windows.items()}
+    request = make_request(
+        "anthropic", model="auto", turns=[*make_turns(160, 2_000), HARD], extra={"max_tokens": 4_000}
+    )
+    async with (
+        FakeProvider([Rule(model=FRONTIER.partition("/")[2], fault=DOWN)]) as fake,
+        run_routed(fake, tmp_path, overrides=sizes, mode="managed") as gateway,
+    ):
+        came = await ask(gateway, client, request)
+        first, second = bodies(fake)
+    assert [one["target"] for one in came.route["attempts"]] == [FRONTIER, STRONG]
+    assert (came.status, came.headers["x-ullage-plan"]) == (200, "managed")
+    assert len(second["messages"]) < len(first["messages"])
+    assert int(came.headers["x-ullage-input-estimate"]) < 30_000
+    assert came.call.awareness is not None and came.call.awareness["profile"]["key"] == STRONG
+    assert came.call.plan is not None and came.call.plan["limit"] < 30_000
+
+
+@pytest.mark.parametrize("trusted", ["one", "two"])
+async def test_the_next_target_gets_what_its_provider_may_see(
+    trusted: str, tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    targets: dict[str, Dialect] = {"one/claude-opus-5": "anthropic", "two/claude-haiku-4-5": "anthropic"}
+    private = {"privacy": {"enabled": True, "local_providers": [trusted]}}
+    prompt = f"{HARD} [ullage:local-only]the-hidden-word[/ullage:local-only]"
+    async with FakeProvider([Rule(model="claude-opus-5", fault=DOWN)]) as fake:
+        async with run_gateway(NOWHERE, tmp_path, **providers(fake.url, targets, **private)) as gateway:
+            came = await ask(gateway, client, make_request("anthropic", model="auto", turns=(prompt,)))
+        assert [one["target"] for one in came.route["attempts"]] == list(targets)
+        seen = [b"the-hidden-word" in one.body for one in fake.requests]
+    assert seen == [trusted == "one", trusted == "two"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_the_next_target_is_asked_in_its_own_protocol_and_answers_in_the_clients(
+    dialect: Dialect, stream: bool, tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    other: Dialect = "anthropic" if dialect != "anthropic" else "openai-chat"
+    targets: dict[str, Dialect] = {"one/claude-opus-5": dialect, "two/claude-haiku-4-5": other}
+    rules = [
+        Rule(model="claude-opus-5", reply=Reply(thinking="Hm.", text="No."), fault=Fault(error_event=1)),
+        Rule(model="claude-haiku-4-5", reply=Reply(text="Yes.")),
+    ]
+    if not stream:
+        rules[0] = Rule(model="claude-opus-5", fault=DOWN)
+    async with FakeProvider(rules) as fake:
+        async with run_gateway(NOWHERE, tmp_path, **providers(fake.url, targets)) as gateway:
+            came = await ask(gateway, client, make_request(dialect, model="auto", turns=(HARD,), stream=stream))
+        assert [one["target"] for one in came.route["attempts"]] == list(targets)
+        assert [one.dialect for one in fake.requests] == [dialect, other]
+    reader = AnswerReader(dialect, streamed=stream)
+    reader.feed(came.body)
+    answer = reader.close()
+    assert (came.status, answer.complete, answer.error_type) == (200, True, None)
+    assert b"Yes." in came.body and b"No." not in came.body
+
+
+async def test_a_target_that_privacy_keeps_everything_from_is_passed_over(
+    tmp_path: Path, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    targets: dict[str, Dialect] = {
+        "one/claude-opus-5": "anthropic",
+        "two/claude-sonnet-4-5": "anthropic",
+        "three/claude-haiku-4-5": "anthropic",
+    }
+    prepare = PrivacyGuard.prepare
+
+    def refuse_two(self: PrivacyGuard, conversation: Any, destination: Any) -> Any:
+        if destination.provider == "two":
+            raise PrivacyError("nothing may go there", hint="", code="privacy_refused")
+        return prepare(self, conversation, destination)
+
+    monkeypatch.setattr(PrivacyGuard, "prepare", refuse_two)
+    async with FakeProvider([Rule(model="claude-opus-5", fault=DOWN)]) as fake:
+        sections = providers(fake.url, targets, privacy={"enabled": True})
+        async with run_gateway(NOWHERE, tmp_path, **sections) as gateway:
+            came = await ask(gateway, client, make_request("anthropic", model="auto", turns=(HARD,)))
+    assert [one["target"] for one in came.route["attempts"]] == ["one/claude-opus-5", "three/claude-haiku-4-5"]
+    assert (came.status, came.headers["x-ullage-attempts"]) == (200, "2")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_stream_that_fails_at_its_start_goes_on_elsewhere__litellm_6957(
+    dialect: Dialect, tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    rules = [Rule(times=1, fault=Fault(error_event=0)), Rule(reply=Reply(text="Yes."))]
+    async with FakeProvider(rules) as fake, run_routed(fake, tmp_path) as gateway:
+        came = await ask(gateway, client, make_request(dialect, model="auto", turns=(HARD,), stream=True))
+    assert (came.status, came.headers["x-ullage-attempts"]) == (200, "2")
+    assert b"Yes." in came.body
+
+
+async def test_the_next_target_is_asked_the_same_and_nothing_else__litellm_27967(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    """No beginning of an answer that it did not give."""
+    async with FakeProvider([Rule(times=1, fault=DOWN)]) as fake, run_routed(fake, tmp_path) as gateway:
+        await ask(gateway, client, make_request("anthropic", model="auto", turns=(HARD, "Done.", HARD)))
+        first, second = bodies(fake)
+    assert first["model"] != second["model"]
+    assert first["messages"] == second["messages"]
+
+
+async def test_pings_and_an_end_are_no_answer__headroom_3266(tmp_path: Path, client: aiohttp.ClientSession) -> None:
+    rules = [Rule(times=1, fault=Fault(only_pings=3)), Rule(reply=Reply(text="Yes."))]
+    async with FakeProvider(rules) as fake, run_routed(fake, tmp_path) as gateway:
+        came = await ask(gateway, client, make_request("anthropic", model="auto", turns=(HARD,), stream=True))
+    assert b"Yes." in came.body
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_words_pass_as_they_come__litellm_26102__dstack_4269(
+    dialect: Dialect, tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    """What is held back is let go with the first word, not at the end."""
+    slow = Rule(reply=Reply(text="one two three four five six", fragment_chars=4), fault=Fault(pause_ms=20))
+    async with FakeProvider([slow]) as fake, run_routed(fake, tmp_path) as gateway:
+        request = make_request(dialect, model="auto", turns=(HARD,), stream=True)
+        async with client.post(gateway.url + request.path, data=request.body, headers=request.headers) as response:
+            body = b""
+            async for chunk in response.content.iter_any():
+                body += chunk
+                if b"one" in body:
+                    break
+            assert not fake.requests[0].finished
+            assert b"six" not in body
+
+
+async def test_a_target_that_is_dead_does_not_hold_a_session__complaint_c14(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    async with FakeProvider() as fake, run_routed(fake, tmp_path) as gateway:
+        request = make_request("anthropic", model="auto", turns=(HARD,))
+        home = (await ask(gateway, client, request)).route["target"]
+        fake.script.add(Rule(model=home.partition("/")[2], fault=DOWN))
+        turns = [HARD]
+        for number in range(4):
+            turns += ["Done.", f"{HARD} Part {number}."]
+            came = await ask(gateway, client, make_request("anthropic", model="auto", turns=turns))
+            assert came.status == 200 and came.route["target"] != home
+        asked = [body["model"] for body in bodies(fake)].count(home.partition("/")[2])
+    # Once before it died, and twice at most until its circuit was open.
+    assert asked <= 3
+
+
+async def test_a_name_of_the_routers_own_fails_over_as_well__complaint_c12(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    aliases = {"aliases": {"house/best": {"policy": "best"}}}
+    async with (
+        FakeProvider([Rule(times=1, fault=DOWN)]) as fake,
+        run_routed(fake, tmp_path, routing=aliases) as gateway,
+    ):
+        came = await ask(gateway, client, make_request("openai-chat", model="house/best", turns=(HARD,)))
+        assert [body["model"] for body in bodies(fake)] == [
+            one["target"].partition("/")[2] for one in came.route["attempts"]
+        ]
+    assert (came.status, len(came.route["attempts"])) == (200, 2)
+
+
+async def test_many_requests_at_once_never_ask_more_than_is_set__complaint_c30(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    async with FakeProvider([Rule(fault=Fault(hang_up=True))]) as fake, run_routed(fake, tmp_path) as gateway:
+        requests = [make_request("anthropic", model="auto", turns=(f"{HARD} {number}",)) for number in range(11)]
+
+        async def send(number: int) -> int:
+            one = requests[number]
+            async with client.post(gateway.url + one.path, data=one.body, headers=one.headers) as response:
+                return response.status
+
+        statuses = await asyncio.gather(*map(send, range(11)))
+        assert all(status in (502, 503) for status in statuses)
+        assert len(fake.requests) <= 33
