@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.core.profiles import Layer, ModelFacts, Prices, PriceTier
+from ullage.core.profiles.pricing import prices_at
 from ullage.core.routing.models import ModelRecord
 from ullage.core.routing.pricing import Price, PriceOverride, price_label, request_cost_usd, resolve_price
 
@@ -15,8 +18,8 @@ def model(prices: Prices | None = None) -> ModelRecord:
     return ModelRecord(provider="openai", id="gpt-5", prices=prices or Prices())
 
 
-def layer(*, exact: bool = True, source: str = "litellm", **prices: float) -> Layer:
-    facts = ModelFacts(prices=Prices(**prices))  # type: ignore[arg-type]
+def layer(*, exact: bool = True, source: str = "litellm", **prices: Any) -> Layer:
+    facts = ModelFacts(prices=Prices(**prices))
     return Layer(source=source, facts=facts, exact=exact, matched="openai/gpt-5", as_of="2026-09-01")  # type: ignore[arg-type]
 
 
@@ -79,6 +82,38 @@ def test_every_price_tells_where_it_is_from() -> None:
         "cache_write_1h": "unknown",
     }
     assert found.sources["cache_read"].detail == "the record of the model"
+
+
+def test_an_input_price_that_is_set_alone_takes_the_prices_of_the_cache_with_it() -> None:
+    """Reading from the cache cost eight times what reading anew does, and a warm session left for nothing."""
+    haiku = Prices(input=1.0, output=5.0, cache_read=0.1, cache_write=1.25, cache_write_1h=2.0)
+    found = resolve_price(model(haiku), overrides={"gpt-5": PriceOverride(input=0.01)})
+    assert found.prices.cache_read == pytest.approx(0.001)
+    assert found.prices.cache_write == pytest.approx(0.0125)
+    assert found.prices.cache_write_1h == pytest.approx(0.02)
+    assert found.prices.output == 5.0
+    told = found.sources["cache_read"]
+    assert told.source == "override"
+    assert told.detail == "openai/gpt-5: 0.1 of its input_price, as in provider the record of the model"
+    free = resolve_price(model(haiku), overrides={"gpt-5": PriceOverride(input=0)}).prices
+    assert (free.input, free.cache_read, free.cache_write) == (0, 0, 0)
+
+
+def test_prices_of_the_cache_that_are_set_stay_and_those_of_nobodys_part_are_not_known() -> None:
+    haiku = Prices(input=1.0, output=5.0, cache_read=0.1, cache_write=1.25)
+    said = PriceOverride(input=0.01, cache_read=0.5)
+    assert resolve_price(model(haiku), overrides={"gpt-5": said}).prices.cache_read == 0.5
+    alone = Prices(output=5.0, cache_read=0.1)
+    found = resolve_price(model(alone), overrides={"gpt-5": PriceOverride(input=0.01)})
+    assert (found.prices.cache_read, found.sources["cache_read"].source) == (None, "unknown")
+
+
+def test_tiers_of_a_price_that_is_set_have_none_of_the_cache_either() -> None:
+    tiers = (PriceTier(above=200_000, input=2.0, output=9.0, cache_read=0.2),)
+    long = layer(input=1.0, output=5.0, cache_read=0.1, tiers=tiers)
+    found = resolve_price(model(Prices()), overrides={"gpt-5": PriceOverride(input=0.01)}, layers=[long])
+    assert prices_at(found.prices, 300_000).cache_read == pytest.approx(0.001)
+    assert prices_at(found.prices, 300_000).output == 9.0
 
 
 def test_a_known_zero_is_free_and_a_records_zero_is_unknown() -> None:

@@ -10,25 +10,28 @@ from .choosing import UNKNOWN, Found, Provenance, Said, credit
 from .facts import Prices, PriceTier
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from .cache_rules import CacheRule
     from .facts import Layer
 
 PARTS = ("input", "output", "cache_read", "cache_write", "cache_write_1h")
 """The parts of a usage that have a price."""
+_CACHE_PARTS = ("cache_read", "cache_write", "cache_write_1h")
 
 
 def resolve_prices(said: Said, ordered: Sequence[Layer]) -> tuple[Prices, dict[str, Provenance]]:
     """Each price from the first source that has it, and where each comes from (`input_price`, …, `price_tiers`).
 
     Prices of a similar model are used only if no exact source has any: half of one price list and half of another would be
-    nobody's. Tiers stay with the input price they are steps of; a price that an override sets holds for any length.
+    nobody's. Tiers stay with the input price they are steps of; a price that an override sets holds for any length. Where it sets
+    that of input alone, the cache keeps its part of it: reading is never dearer than it was meant to be.
     """
     stated = [layer for layer in ordered if layer.facts.prices is not None]
     if any(layer.exact for layer in stated):
         stated = [layer for layer in stated if layer.exact]
     found = {part: said.find(f"{part}_price") or _first(part, stated) for part in PARTS}
+    found |= _derive_cache(found, stated)
     set_by_hand = [part for part, chosen in found.items() if chosen.origin.source == "override"]
     tiers = _tiers(stated, set_by_hand)
     prices = Prices(tiers=tiers.value, **{part: chosen.value for part, chosen in found.items()})
@@ -78,6 +81,27 @@ def unread_price(filled: Prices, rule: CacheRule, *, long: bool) -> float | None
 
 def _or_part(listed: float | None, unit: float | None, ratio: float) -> float | None:
     return unit * ratio if listed is None and unit is not None else listed
+
+
+def _derive_cache(found: Mapping[str, Found], stated: Sequence[Layer]) -> dict[str, Found]:
+    """Prices of the cache that nobody has set, beside an input price that somebody has: the same part of it as before. What has
+    no part that is known is not known."""
+    by_hand = found["input"]
+    if by_hand.origin.source != "override":
+        return {}
+    listed = _first("input", stated)
+    derived: dict[str, Found] = {}
+    for part in _CACHE_PARTS:
+        value, origin = found[part]
+        if value is None or origin.source == "override":
+            continue
+        if not listed.value:
+            derived[part] = UNKNOWN
+            continue
+        ratio = value / listed.value
+        told = f"{by_hand.origin.detail}: {ratio:.4g} of its input_price, as in {origin.source} {origin.detail}"
+        derived[part] = Found(by_hand.value * ratio, Provenance(source="override", detail=told, exact=origin.exact))
+    return derived
 
 
 def _first(part: str, stated: Sequence[Layer]) -> Found:
