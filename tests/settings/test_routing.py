@@ -203,7 +203,7 @@ def test_kinds_and_scenarios_are_those_of_the_core() -> None:
         ),
         (
             "[[routing.rules]]\nname = 'x'\nwhen.prompt_matches = '(a+)+'\nthen.policy = 'best'",
-            "3: routing.rules[0].when.prompt_matches: a repetition within a repetition may take for ever.",
+            "3: routing.rules[0].when.prompt_matches: it may take for ever: what it repeats can be matched in too many ways.",
         ),
         (
             "[[routing.rules]]\nname = 'x'\nwhen.prompt_matches = '('\nthen.policy = 'best'",

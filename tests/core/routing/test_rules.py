@@ -137,7 +137,7 @@ def test_a_projects_rules_come_first_and_its_scenarios_stand_in_place() -> None:
         ({"name": "a", "when": {"promptMatches": "("}, "then": {"policy": "best"}}, "rules[1].when.promptMatches: "),
         (
             {"name": "a", "when": {"promptMatches": "(a+)+b"}, "then": {"policy": "best"}},
-            "rules[1].when.promptMatches: a",
+            "rules[1].when.promptMatches: it may take for ever",
         ),
         (
             {"name": "a", "when": {"promptMatches": "x" * 501}, "then": {"policy": "best"}},
@@ -163,8 +163,9 @@ def test_a_wrong_entry_is_left_out_alone_and_told_with_its_path(entry: Any, path
     assert problem.startswith(path)
 
 
-@pytest.mark.parametrize("pattern", ["(a*)*", "((a)+)*", "(?:x|y+){2,}", r"([a-z]+)*$"])
-def test_a_repetition_of_repetitions_is_refused(pattern: str) -> None:
+@pytest.mark.parametrize("pattern", ["(a*)*", "(?:x|y+){2,}", r"([a-z]+)*$", "(a|a)*b", r"\s*\s*\s*$"])
+def test_a_pattern_that_may_take_for_ever_is_refused(pattern: str) -> None:
+    """Section 14."""
     _, problems = read_rules([{"name": "a", "when": {"promptMatches": pattern}, "then": {"policy": "best"}}], {})
     assert len(problems) == 1
 
@@ -173,6 +174,15 @@ def test_a_repetition_of_repetitions_is_refused(pattern: str) -> None:
 def test_other_repetitions_are_taken(pattern: str) -> None:
     _, problems = read_rules([{"name": "a", "when": {"promptMatches": pattern}, "then": {"policy": "best"}}], {})
     assert problems == ()
+
+
+@pytest.mark.parametrize(("pattern", "length"), [("needle", 4_000), ("(a|b)*needle", 4_000), ("a.*b.*needle", 400)])
+def test_a_pattern_is_searched_in_the_beginning_of_a_prompt(pattern: str, length: int) -> None:
+    """Section 14."""
+    found = rules([{"name": "r", "when": {"promptMatches": pattern}, "then": {"policy": "best"}}])
+    within = "ab" + " " * (length - len("abneedle")) + "needle"
+    assert applied(found, within) == "r"
+    assert applied(found, within.replace("ab", "ab ")) is None
 
 
 def test_what_is_no_list_of_rules_is_told() -> None:

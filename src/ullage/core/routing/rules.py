@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from .identity import matches
+from .pattern_cost import search_length
 from .thinking import Level
 from .weights import Policy
 
@@ -38,7 +39,6 @@ SCENARIOS = ("vision", "longContext", "background", *KIND_NAMES)
 LONG_CONTEXT_TOKENS = 100_000
 
 FIRST = ("vision", "longContext", "background")
-_MOST_TEXT = 4_000
 
 
 class When(Struct, frozen=True, kw_only=True):
@@ -168,7 +168,8 @@ def _check_trigger(when: When, task: TaskProfile, facts: Facts) -> str | None:
 
 
 def _check_prompt(when: When, task: TaskProfile, facts: Facts) -> str | None:
-    if when.prompt_matches is None or compile_prompt_pattern(when.prompt_matches).search(facts.prompt[:_MOST_TEXT]):
+    pattern = when.prompt_matches
+    if pattern is None or compile_prompt_pattern(pattern).search(facts.prompt[: search_length(pattern) or 0]):
         return None
     return "promptMatches: it is not found"
 

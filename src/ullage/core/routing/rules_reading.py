@@ -17,6 +17,7 @@ from .fields import (
     read_tokens,
     tell_meant,
 )
+from .pattern_cost import search_length
 from .rules import FIRST, KIND_NAMES, SCENARIOS, Action, Rule, Rules, When, compile_prompt_pattern
 from .thinking import LEVELS
 from .weights import WEIGHTS, find_policy
@@ -140,35 +141,14 @@ def read_pattern(value: Any, path: str) -> str:
     """A regular expression that is short enough and cannot take for ever. Raises `FieldError` for any other."""
     if not isinstance(value, str) or not value or len(value) > _MOST_PATTERN:
         raise FieldError(path, f"a regular expression of at most {_MOST_PATTERN} characters is expected")
-    if _explodes(value):
-        raise FieldError(path, "a repetition within a repetition may take for ever")
     try:
         compile_prompt_pattern(value)
-    except re.error as error:
+        length = search_length(value)
+    except (re.error, RecursionError, OverflowError) as error:
         raise FieldError(path, f"it is no regular expression: {error}") from error
+    if length is None:
+        raise FieldError(path, "it may take for ever: what it repeats can be matched in too many ways")
     return value
-
-
-_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]|[*+]|\{\d*,\}|[^\\]", re.DOTALL)
-
-
-def _explodes(pattern: str) -> bool:
-    """Whether something that is repeated without bound repeats something without bound in turn."""
-    repeats = [False]
-    closed = False
-    for piece in _PIECE.findall(pattern):
-        unbounded = piece in ("*", "+") or piece.startswith("{")
-        if unbounded and closed:
-            return True
-        closed = False
-        if piece == "(":
-            repeats.append(False)
-        elif piece == ")" and len(repeats) > 1:
-            closed = repeats.pop()
-            repeats[-1] = repeats[-1] or closed
-        elif unbounded:
-            repeats[-1] = True
-    return False
 
 
 _CONDITIONS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
