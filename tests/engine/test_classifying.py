@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from ullage.core.privacy import PrivacySettings
 from ullage.core.privacy.guard import PrivacyGuard
@@ -251,6 +252,12 @@ def test_a_named_target_is_asked_whatever_the_scope_unless_it_is_denied() -> Non
     assert _consider(_classifying(target=OPUS), config=denied) == Graded(note="classifier not asked: no-target")
 
 
+def test_a_named_target_may_be_one_that_is_else_chosen_only_by_name() -> None:
+    apart = replace(_candidate("mine/apart", 0.1), usual=False)
+    targets = Reachable("http://127.0.0.1:9", "anthropic", _candidate(HAIKU), apart)
+    assert _question(_classifying(targets, target="mine/apart")).destination.target == "mine/apart"
+
+
 def test_a_question_that_may_cost_too_much_is_not_asked() -> None:
     assert _consider(_classifying(max_usd=0.0001)) == Graded(note="classifier not asked: cost")
     unpriced = _candidate("mine/any", None)
@@ -261,7 +268,17 @@ def test_a_question_that_may_cost_too_much_is_not_asked() -> None:
 
 def test_the_worked_price_of_a_question() -> None:
     record = ModelRecord(provider="a", id="b", prices=Prices(input=0.8, output=4))
-    assert question_usd(resolve_price(record), 1_500) == pytest.approx(0.000912)
+    assert question_usd(resolve_price(record), "x" * 1_500) == pytest.approx(0.000912)
+
+
+def test_a_question_in_chinese_is_not_taken_for_a_third_of_its_tokens() -> None:
+    record = ModelRecord(provider="a", id="b", prices=Prices(input=0.8, output=4))
+    text = "审查这个系统架构" * 150
+    latin, chinese = (question_usd(resolve_price(record), one) or 0 for one in ("x" * 1_200, text))
+    assert chinese >= (len(text) * 0.8 + 128 * 4) / 1_000_000 > latin
+    most = (latin + chinese) / 2 + 0.0003
+    assert isinstance(_consider(_classifying(max_usd=most)), Question)
+    assert _consider(_classifying(max_usd=most), "这个" * 1_000) == Graded(note="classifier not asked: cost")
 
 
 def test_where_privacy_withholds_a_prompt_nobody_is_asked() -> None:

@@ -176,8 +176,6 @@ class Classifying:
         if chosen is None:
             return self._skip("no-target")
         candidate, destination = chosen
-        if not self._affordable(candidate, destination):
-            return self._skip("cost")
         if self._guard is not None:
             there = self._guard.destination(provider=destination.provider, root=destination.root)
             # The whole prompt: a marker may end behind the head.
@@ -185,11 +183,14 @@ class Classifying:
             if screened.text is None:
                 return self._skip("privacy")
             text = screened.text[:HEAD_CHARS]
+        quoted = msgspec.json.encode(text.encode("utf-8", "replace").decode()).decode()
+        if not self._affordable(candidate, destination, _INSTRUCTIONS + quoted):
+            return self._skip("cost")
         worded = word_question(
             destination.dialect,
             destination.model,
             instructions=_INSTRUCTIONS,
-            text=msgspec.json.encode(text.encode("utf-8", "replace").decode()).decode(),
+            text=quoted,
             output_cap=OUTPUT_TOKENS,
         )
         return Question(
@@ -223,9 +224,9 @@ class Classifying:
                 return candidate, destination
         return None
 
-    def _affordable(self, candidate: Candidate, destination: Destination) -> bool:
+    def _affordable(self, candidate: Candidate, destination: Destination, text: str) -> bool:
         """Whether the question costs no more than it may. A price that is not known may be anything, but on this machine."""
-        usd = question_usd(candidate.price, len(_INSTRUCTIONS) + HEAD_CHARS)
+        usd = question_usd(candidate.price, text)
         if usd is None:
             return is_loopback(urlsplit(destination.root).hostname or "")
         return usd <= self._settings.max_usd
@@ -250,9 +251,14 @@ class Classifying:
         return Graded(note=f"classifier not asked: {why}")
 
 
-def question_usd(price: Price, chars: int) -> float | None:
-    """The most that a question of so many characters costs in USD (section 5); `None` where the price is not known."""
-    tokens = -(-chars // _CHARS_A_TOKEN)
+def question_usd(price: Price, text: str) -> float | None:
+    """The most that a question costs in USD; `None` where the price is not known.
+
+    Plain letters are three to a token (section 5). Of all others each byte of UTF-8 counts as a token, which no tokenizer
+    exceeds: three letters of Chinese are three tokens or more, not one.
+    """
+    plain = len(text.encode("ascii", "ignore"))
+    tokens = -(-plain // _CHARS_A_TOKEN) + len(text.encode("utf-8", "replace")) - plain
     return request_cost_usd(price, input_tokens=tokens, output_tokens=OUTPUT_TOKENS, scaled=False)
 
 
@@ -272,5 +278,5 @@ async def put_question(client: UpstreamClient, question: Question) -> Reply:
 
 
 def _preference(candidate: Candidate) -> tuple[bool, float, str]:
-    usd = question_usd(candidate.price, HEAD_CHARS)
+    usd = question_usd(candidate.price, _INSTRUCTIONS)
     return candidate.capability.overall != "light", inf if usd is None else usd, candidate.target
