@@ -128,6 +128,23 @@ async def test_a_target_that_privacy_keeps_everything_from_is_passed_over(
     assert (came.status, came.headers["x-ullage-attempts"]) == (200, "2")
 
 
+async def test_a_target_that_costs_more_than_may_be_spent_is_not_asked(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    """What the one before has said is the answer, and the record's."""
+    prices = {target: {"input_price": 900.0, "output_price": 9_000.0} for target in (LIGHT, STRONG)}
+    prices[FRONTIER] = {"input_price": 0.001, "output_price": 0.002}
+    limits = {"daily_usd": 1.0, "on_exceed": "block"}
+    async with FakeProvider([Rule(times=1, fault=DOWN)]) as fake:
+        async with run_routed(fake, tmp_path, overrides=prices, budget=limits, routing={"policy": "best"}) as gateway:
+            came = await ask(gateway, client, make_request("anthropic", model="auto", turns=(HARD,)))
+        assert len(fake.requests) == 1
+    assert (came.status, came.headers["x-ullage-attempts"]) == (503, "1")
+    assert (came.route["target"], came.call.model) == (FRONTIER, FRONTIER.partition("/")[2])
+    assert [one["target"] for one in came.route["attempts"]] == [FRONTIER]
+    assert came.route["notes"][-1].startswith("nobody else is asked: ")
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_a_stream_that_fails_at_its_start_goes_on_elsewhere__litellm_6957(
     dialect: Dialect, tmp_path: Path, client: aiohttp.ClientSession

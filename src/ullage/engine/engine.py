@@ -97,15 +97,17 @@ class Engine:
         headers: Mapping[str, str],
         body: bytes,
         root: str,
+        provider: str | None = None,
     ) -> Exchange:
-        """Notes a request that is about to be sent; its accounting starts beside it."""
+        """Notes a request that is about to be sent; its accounting starts beside it. Whoever sends it himself names the
+        `provider`, else it is known by its root."""
         exchange = Exchange(
             id=id,
             endpoint=endpoint,
             headers=headers,
             body=body,
             root=root,
-            provider=provider_of(root),
+            provider=provider or provider_of(root),
             created_ms=self._clock_ms(),
             clock=self._clock,
             hand_over=self._observer.read_answer,
@@ -135,7 +137,10 @@ class Engine:
         """What is to be sent to another target of a routed request, in place of one that has failed; a refusal where there is
         nobody else."""
         found = await asyncio.wrap_future(self._observer.depart_again(exchange, given_up))
-        return await self._admit(exchange, found)
+        departure = await self._admit(exchange, found)
+        if departure.refusal is not None and found.refusal is None:
+            self._observer.stay(exchange, departure.refusal)
+        return departure
 
     async def _admit(self, exchange: Exchange, departure: Departure) -> Departure:
         """The same where it may be spent, to a cheaper target where that is asked for, or a refusal."""
@@ -170,6 +175,10 @@ class Engine:
     async def count(self, exchange: Exchange, body: bytes) -> int | None:
         """Our estimate of a request's prompt in tokens; `None` if the body cannot be read."""
         return await asyncio.wrap_future(self._observer.count(exchange, body))
+
+    async def check(self, body: bytes, *, provider: str, root: str) -> None:
+        """Looks at bytes that are about to leave for a provider by another way than ours. Raises `PrivacyError`."""
+        await asyncio.wrap_future(self._observer.check(body, provider, root))
 
     def flush(self, timeout_s: float = 10.0) -> bool:
         """Waits until everything that was finished is recorded. False if that took too long."""

@@ -11,7 +11,7 @@ import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-from ullage.core.errors import StoreError
+from ullage.core.errors import PrivacyError, StoreError
 
 from .attempting import answered_of, outcome_of, report_given_up, report_last
 from .classifying import Question
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ullage.core.content import Answer
+    from ullage.core.errors import UllageError
     from ullage.core.spend import Verdict
+    from ullage.core.wire import Dialect
     from ullage.settings import Settings
     from ullage.stores import Store
 
@@ -108,6 +110,8 @@ class Observer:
         self.classifying = self._departing.classifying
         self._worker = Worker("ullage-observer")
         self._open: dict[str, Observation] = {}
+        # What was known of requests before another target was found for them, and where they went.
+        self._before: dict[str, tuple[Observation, tuple[str, str, Dialect]]] = {}
         self._bodies = Allowance(settings.accounting.queue_bytes)
         self._answers = Allowance(_ANSWERS_BYTES)
         self._worker.put(self._recall)
@@ -138,6 +142,10 @@ class Observer:
         self._worker.put(lambda: self._depart_again(exchange, given_up, future), urgent=True)
         return future
 
+    def stay(self, exchange: Exchange, why: UllageError) -> None:
+        """The other target that was found is not asked: the request ends with the one before."""
+        self._worker.put(lambda: self._stay(exchange, why), urgent=True)
+
     def depart_elsewhere(self, exchange: Exchange, dear: Departure, verdict: Verdict) -> Future[Departure]:
         """Looks for a cheaper target for a request that may cost more than may be spent."""
         future: Future[Departure] = Future()
@@ -166,6 +174,12 @@ class Observer:
             self._worker.put(lambda: self._count(exchange, body, future))
         else:
             future.set_result(None)
+        return future
+
+    def check(self, body: bytes, provider: str, root: str) -> Future[None]:
+        """Looks at bytes that wait to be sent by somebody else."""
+        future: Future[None] = Future()
+        self._worker.put(lambda: self._check(body, provider, root, future), urgent=True)
         return future
 
     def flush(self, timeout_s: float) -> bool:
@@ -231,7 +245,7 @@ class Observer:
     def _depart_again(self, exchange: Exchange, given_up: GivenUp, future: Future[Departure]) -> None:
         is_waited_for = future.set_running_or_notify_cancel()
         try:
-            observation = self._open[exchange.id]
+            observation, address = self._open[exchange.id], exchange.address
             self.spending.give_up(exchange, given_up)
             self._note_failed(observation, given_up)
             if not is_waited_for:
@@ -241,10 +255,18 @@ class Observer:
             if is_waited_for:
                 future.set_exception(error)
             raise
+        self._before[exchange.id] = observation, address
         self._open[exchange.id] = again
         future.set_result(departure)
         if departure.refusal is None:
             self._departing.note_sent(again, exchange)
+
+    def _stay(self, exchange: Exchange, why: UllageError) -> None:
+        if exchange.id not in self._open:
+            return  # the client has left
+        observation, exchange.address = self._before[exchange.id]
+        observation.notes = (f"nobody else is asked: {why.message}",)
+        self._open[exchange.id] = observation
 
     def _depart_elsewhere(
         self, exchange: Exchange, dear: Departure, verdict: Verdict, future: Future[Departure]
@@ -290,8 +312,21 @@ class Observer:
             if not future.cancelled():
                 future.set_result(tokens)
 
+    def _check(self, body: bytes, provider: str, root: str, future: Future[None]) -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            self._departing.check(body, provider, root)
+        except BaseException as error:
+            future.set_exception(error)
+            if not isinstance(error, PrivacyError):
+                raise
+        else:
+            future.set_result(None)
+
     def _finish(self, exchange: Exchange) -> None:
         observation = self._open.pop(exchange.id, None)
+        self._before.pop(exchange.id, None)
         self._departing.forget(exchange)
         if observation is not None:
             self._watchers.tell(self._reader.finish(observation, exchange, self._settle))
