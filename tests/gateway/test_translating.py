@@ -137,6 +137,23 @@ async def test_usage_is_recorded_as_the_target_told_it_and_shown_as_the_client_k
     assert came.call.sample is not None
 
 
+async def test_caches_that_need_marks_are_warm_for_clients_that_know_of_none(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """Else an agent of another protocol would pay its whole history at every call."""
+    turns: list[str | ToolLoop] = [f"Look. {words(2_000)}"]
+    shared: dict[str, Any] = {"model": "auto", "tools": make_tools(3), "system": f"Be brief. {words(2_000)}"}
+    async with speaking(fake, tmp_path, "anthropic") as gateway:
+        await ask(gateway, client, make_request("openai-chat", turns=turns, **shared))
+        turns.append(ToolLoop())
+        came = await ask(gateway, client, make_request("openai-chat", turns=turns, **shared))
+    assert came.call.usage is not None and came.call.cache is not None
+    assert came.call.usage["cache_read"] > 4_000
+    assert came.call.cache["disposition"] == "eligible"
+    assert came.call.cache["expected"] == pytest.approx(came.call.usage["cache_read"], rel=0.2)
+    assert came.call.cache["miss"] is None
+
+
 async def test_a_request_that_has_no_form_in_one_protocol_goes_to_a_target_of_another(
     tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:

@@ -337,6 +337,7 @@ class Reader:
             weights=observation.weights,
             now_ms=exchange.created_ms,
             minimum_tokens=sight.awareness.profile.cache_minimum_tokens if sight is not None else None,
+            translated=exchange.dialect != conversation.dialect,
         )
 
     def _meter(self, exchange: Exchange, model: str | None, caller: Caller) -> Meter:

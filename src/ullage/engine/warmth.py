@@ -117,11 +117,12 @@ class Warmth:
         weights: Weights,
         now_ms: int,
         minimum_tokens: int | None = None,
+        translated: bool = False,
     ) -> Forecast:
         """What the provider should read from its cache of a request that is sent now.
 
         `hashes` are the canonical ones of the messages, `weights` the tokens of all slices by the meter. `minimum_tokens` is the
-        shortest prefix that is cached, where the model's profile says.
+        shortest prefix that is cached, where the model's profile says. `translated`: the provider gets it in another protocol.
         """
         forecast = Forecast(
             provider=meter.provider or "",
@@ -141,6 +142,7 @@ class Warmth:
             weights=(*weights.tools, *weights.system, *weights.messages),
             turn=_turn(measures, len(head)),
             marks_of=self._marks_on,
+            translated=translated,
         )
         own = self._lines.find_own(forecast.target, session, chain)
         recalled = self._recalled.pop((forecast.target, session), None)

@@ -215,6 +215,22 @@ def test_cache_marks_on_calls_and_results_are_kept_for_anthropic__bifrost_1935()
     assert body["messages"][2]["content"] == [result]
 
 
+def test_a_conversation_without_marks_gets_two_for_anthropic() -> None:
+    """Clients of other protocols rely on caches that need none; without any, Anthropic would read all of it anew each time."""
+    said = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Ho"},
+        {"role": "user", "content": "Hm"},
+    ]
+    payload = chat({"role": "system", "content": "Be brief."}, *said)
+    body = body_of("openai-chat", payload, "anthropic")
+    assert [block.get("cache_control") for block in body["system"]] == [{"type": "ephemeral"}]
+    marks = ["cache_control" in block for message in body["messages"] for block in message["content"]]
+    assert marks == [False, False, True]
+    alone = body_of("openai-chat", chat({"role": "system", "content": "Be brief."}, said[0]), "anthropic")
+    assert "cache_control" not in str(alone)
+
+
 @pytest.mark.parametrize("target", ["openai-chat", "openai-responses", "gemini"])
 def test_cache_marks_go_elsewhere_without_a_word__bifrost_1935(target: Dialect) -> None:
     payload = messages(system=[{"type": "text", "text": "Be brief.", **MARK}])

@@ -34,9 +34,11 @@ def chain_of(
     weights: Iterable[int],
     turn: int = 0,
     marks_of: Callable[[Slice], tuple[str | None, ...]] = marks_on,
+    translated: bool = False,
 ) -> Chain:
     """The chain of a request whose slices have these canonical hashes and tokens: tools, system, messages. `turn` is the position
-    behind the message that opened the current turn; `marks_of` may remember what `marks_on` said of a slice."""
+    behind the message that opened the current turn; `marks_of` may remember what `marks_on` said of a slice. A `translated` one
+    gets marks where its client has set none."""
     tools, system = len(conversation.tools), len(conversation.system)
     if rule.passed_over is not None and system:
         passed = {
@@ -49,7 +51,9 @@ def chain_of(
         weights,
         tools=tools,
         system=system,
-        marks=_marks(conversation, marks_of) if rule.kind == "marks" else (),
+        marks=(_marks(conversation, marks_of) or _usual_marks(conversation, translated=translated))
+        if rule.kind == "marks"
+        else (),
         options=_options(conversation, rule.message_options),
         long=conversation.options.get(_RETENTION) == _LONG_RETENTION,
         turn=turn,
@@ -79,6 +83,14 @@ def _marks(conversation: Conversation, marks_of: Callable[[Slice], tuple[str | N
         known = found.get(position)
         found[position] = Mark(position, mark.ttl == _LONG_TTL or (known is not None and known.long))
     return [found[position] for position in sorted(found)]
+
+
+def _usual_marks(conversation: Conversation, *, translated: bool) -> list[Mark]:
+    """Those of translations (`core.translation`): behind what all requests of a conversation begin with, and at its end."""
+    head, messages = len(conversation.tools) + len(conversation.system), len(conversation.messages)
+    if not translated or not (conversation.tools or messages > 1):
+        return []
+    return [Mark(position) for position in sorted({head, head + messages}) if position]
 
 
 def _options(conversation: Conversation, names: Iterable[str]) -> int:

@@ -58,7 +58,7 @@ def write(request: Request, target: Target, losses: Losses) -> dict[str, Any]:
     _say_hints(request, body, losses)
     if request.stream:
         body["stream"] = True
-    _limit_marks(body)
+    _set_marks(body)
     return body
 
 
@@ -177,11 +177,19 @@ def _say_hints(request: Request, body: dict[str, Any], losses: Losses) -> None:
         losses.add("verbosity", "verbosity", "The target is not told how long its answer should be.")
 
 
-def _limit_marks(body: dict[str, Any]) -> None:
-    """Four cache marks at most: the first, which the most requests share, and the last ones, which reach furthest."""
+def _set_marks(body: dict[str, Any]) -> None:
+    """Four cache marks at most: the first, which the most requests share, and the last ones, which reach furthest.
+
+    Elsewhere caches need no marks, so a conversation without any gets two: behind what all of its requests begin with, and at its
+    end. One question alone gets none: what nobody reads again is not worth writing.
+    """
     marked = [block for block in _blocks(body) if "cache_control" in block]
     for block in marked[1 : len(marked) - MARKS_LIMIT + 1]:
         del block["cache_control"]
+    if not marked and ("tools" in body or len(body["messages"]) > 1):
+        head = body.get("system") or body.get("tools") or ()
+        for block in (*head[-1:], body["messages"][-1]["content"][-1]):
+            block["cache_control"] = {"type": "ephemeral"}
 
 
 def _blocks(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
