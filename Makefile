@@ -53,8 +53,8 @@ routing-quality: $(VENV)/.dev ## measure anew what docs/reference/routing-qualit
 replay: $(VENV)/.dev ## measure anew what docs/explanation/cache-honest-tail.md says, on the recorded sessions beside the repository
 	@$(BIN)/python scripts/replay_report.py --write
 
-chaos: $(VENV)/.dev ## 5,000 routed requests whose targets fail in every way; some two minutes
-	@$(BIN)/python -m scripts.chaos
+chaos: $(VENV)/.dev ## 5,000 routed requests whose targets fail in every way, then 64 streams at once for a minute
+	@$(BIN)/python -m scripts.chaos && $(BIN)/python -m scripts.chaos --seconds 60
 
 bench: $(VENV)/.dev ## the benchmark tables, ours against a named floor in the same run
 	@sh scripts/bench

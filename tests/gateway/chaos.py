@@ -15,6 +15,7 @@ import aiohttp
 
 from ullage.core.content import Answer
 from ullage.core.wire import AnswerReader, Dialect
+from ullage.daemon import Daemon
 from ullage.testing import FakeProvider, Fault, Reply, Rule, make_request, make_tools
 from ullage.testing.script import ToolUse
 
@@ -31,6 +32,8 @@ ROUTING: dict[str, Any] = {
     "failover": {"first_output_timeout_ms": SILENT_MS, "request_timeout_ms": 4 * SILENT_MS},
     "quota": {"enabled": False},
 }
+SECTIONS: dict[str, Any] = {"routing": ROUTING, "budget": {"daily_usd": 100_000, "on_exceed": "block"}}
+"""Settings of the gateway: every attempt is reserved in the ledger before it is sent."""
 
 
 Clean = dict[tuple[Dialect, bool, bool], tuple[bytes, int]]
@@ -155,6 +158,18 @@ def left() -> tuple[int, int]:
     """Tasks and open files of this process."""
     gc.collect()
     return len(asyncio.all_tasks()), len(list(Path("/proc/self/fd").iterdir()))
+
+
+def check_ledger(gateway: Daemon) -> None:
+    """All that was reserved was settled, and what is known to be spent is what the records say. To be called from a thread."""
+    assert gateway.engine.flush()
+    assert gateway.store.flush()
+    ledger = gateway.store.ledger
+    assert ledger.open_attempts() == []
+    calls = gateway.store.calls(limit=1_000_000)
+    known = sum(round(1_000_000_000 * (call.spend["usd"] or 0.0)) for call in calls if call.spend is not None)
+    [day] = ledger.totals("day")
+    assert day.amount - day.estimated == known, f"{day} in the ledger, {known} in the records"
 
 
 def check(case: Case, seen: Seen, asked: int) -> str:

@@ -9,8 +9,9 @@ import aiohttp
 import pytest
 
 from tests.gateway.chaos import (
-    ROUTING,
+    SECTIONS,
     check,
+    check_ledger,
     every_case,
     learn,
     left,
@@ -39,7 +40,7 @@ def every_target_may_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_client_gets_one_answer_or_one_error_whatever_its_targets_do(
     dialect: Dialect, tmp_path: Path, client: aiohttp.ClientSession
 ) -> None:
-    async with FakeProvider() as fake, run_routed(fake, tmp_path, routing=ROUTING) as gateway:
+    async with FakeProvider() as fake, run_routed(fake, tmp_path, **SECTIONS) as gateway:
         plain = await learn(dialect, gateway.url, fake, client)
         before = left()
         cases = list(every_case(plain))
@@ -55,7 +56,7 @@ async def test_attempts_that_fail_one_after_the_other_never_multiply(
     tmp_path: Path, client: aiohttp.ClientSession
 ) -> None:
     """Complaint C30."""
-    async with FakeProvider() as fake, run_routed(fake, tmp_path, routing=ROUTING) as gateway:
+    async with FakeProvider() as fake, run_routed(fake, tmp_path, **SECTIONS) as gateway:
         plain = {
             kind: known
             for dialect in DIALECTS
@@ -79,7 +80,7 @@ async def nothing_is_left(before: tuple[int, int]) -> None:
 
 
 async def all_is_recorded(gateway: Daemon, fake: FakeProvider) -> None:
-    """Every call of the provider is an attempt of one recorded request."""
-    assert await asyncio.to_thread(gateway.engine.flush)
+    """Every call of the provider is an attempt of one recorded request, and the ledger is balanced."""
+    await asyncio.to_thread(check_ledger, gateway)
     calls = gateway.store.calls(limit=1_000)
     assert sum(len((call.route or {})["attempts"]) for call in calls) == len(fake.requests)
