@@ -13,11 +13,14 @@ from ullage.core.routing.pools import Pool
 from ullage.core.routing.route import RouteConfig, RouteSession, prepare_candidates, resolve_route
 from ullage.engine.route_fitting import fit_route
 from ullage.engine.route_planning import Planned
+from ullage.settings.routing import CostSettings
 
 SMALL = (MODELS[0], MODELS[1], replace(MODELS[2], context_window=60_000))
 
 
-def fit(tokens: int, policy: str = "cost", models: Any = SMALL, **more: Any) -> tuple[Planned, list[int]]:
+def fit(
+    tokens: int, policy: str = "cost", models: Any = SMALL, share: float = 0.5, **more: Any
+) -> tuple[Planned, list[int]]:
     """The route, and for how many tokens each one was made."""
     candidates = prepare_candidates(models)
     asked: list[int] = []
@@ -26,7 +29,7 @@ def fit(tokens: int, policy: str = "cost", models: Any = SMALL, **more: Any) -> 
         asked.append(tokens)
         return Planned(route=resolve_route(candidates, DEBUG, context_tokens=tokens, policy=policy, **more))
 
-    return fit_route(plan, candidates, tokens), asked
+    return fit_route(plan, candidates, tokens, share), asked
 
 
 def test_what_everybody_holds_is_weighed_once() -> None:
@@ -34,14 +37,24 @@ def test_what_everybody_holds_is_weighed_once() -> None:
     assert (planned.route.target, asked, planned.notes) == (HAIKU, [20_000], ())
 
 
-def test_under_cost_a_cheaper_target_with_room_for_half_of_it_is_taken() -> None:
+def test_under_cost_a_cheaper_target_with_room_for_the_part_that_was_set_is_taken() -> None:
     planned, asked = fit(80_000)
     assert planned.route.target == HAIKU
     assert asked[0] == 80_000 and 40_000 <= asked[1] <= 60_000
-    assert planned.notes == (f"{HAIKU} gets what fits of 80,000 tokens, about {asked[1]:,}",)
+    told, saved = planned.notes
+    assert told == f"{HAIKU} gets what fits of 80,000 tokens, about {asked[1]:,}"
+    usd = planned.route.ranked[0].cost_usd or 0
+    assert saved.startswith(f"reduced for the price: ${usd:.4f} in place of $")
+    assert saved.endswith(f" for all of it at {SONNET}")
 
 
-def test_a_context_is_not_cut_to_less_than_half_for_the_price() -> None:
+def test_by_default_nothing_is_left_out_for_the_price() -> None:
+    assert CostSettings().least_share == 1.0
+    planned, asked = fit(80_000, share=1.0)
+    assert (planned.route.target, asked, planned.notes) == (SONNET, [80_000], ())
+
+
+def test_a_context_is_not_cut_to_less_than_that_part_for_the_price() -> None:
     planned, asked = fit(100_000)
     assert (planned.route.target, asked) == (SONNET, [100_000])
 

@@ -135,8 +135,9 @@ async def test_w08_what_one_gateway_learns_of_a_failing_target_another_one_knows
 ) -> None:
     """Circuits lived in one process only."""
     request = make_request("anthropic", model="auto", turns=[EASY])
+    once = {"failover": {"max_attempts": 1}}
     async with (
-        run_routed(fake, tmp_path, store="sqlite") as one,
+        run_routed(fake, tmp_path, store="sqlite", routing=once) as one,
         run_routed(fake, tmp_path, store="sqlite") as other,
     ):
         fake.script.add(Rule(times=1, fault=Fault(status=429)))
@@ -184,20 +185,25 @@ SMALL = {target: {"context_window": size, "max_output_tokens": 4_096} for target
 CALLS = Rule(reply=Reply(tool_calls=(ToolUse(name="bash", arguments={"command": "ls"}),)))
 
 
-@pytest.mark.parametrize(("mode", "target"), [("observe", STRONG), ("managed", LIGHT)])
+@pytest.mark.parametrize(
+    ("mode", "share", "target"), [("observe", 0.5, STRONG), ("managed", 0.5, LIGHT), ("managed", None, STRONG)]
+)
 async def test_w12_a_context_is_reduced_so_that_a_cheaper_model_fits(
-    mode: str, target: str, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+    mode: str, share: float | None, target: str, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:
-    """It never was."""
+    """It never was. Nothing is left out to save money unless somebody asks for it."""
+    routing: dict[str, Any] = {"policy": "cost", **({"cost": {"least_share": share}} if share is not None else {})}
     request = make_request(
         "anthropic", model="auto", turns=[*make_turns(160, 2_000), EASY], extra={"max_tokens": 4_000}
     )
-    async with run_routed(fake, tmp_path, overrides=SMALL, mode=mode, routing={"policy": "cost"}) as gateway:
-        came = await ask(gateway, client, request)
+    async with run_routed(fake, tmp_path, overrides=SMALL, mode=mode, routing=routing) as gateway:
+        came = await ask(gateway, client, request, x_ullage_trace="1")
     assert (came.status, came.route["target"]) == (200, target)
     sent = len(fake.requests[0].body)
     assert (sent < len(request.body) * 0.9) == (mode == "managed")
-    assert any("gets what fits of" in note for note in came.route["notes"]) == (mode == "managed")
+    for told in ("gets what fits of", "reduced for the price: $"):
+        assert any(told in note for note in came.route["notes"]) == (target == LIGHT)
+        assert (told in came.headers["x-ullage-why"]) == (target == LIGHT)
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,8 @@ class Previewing:
             )
 
         is_fitted = self._settings.mode == "managed"
-        planned = fit_route(plan, candidates, tokens) if is_fitted else plan(tokens)
+        least_share = self._settings.routing.cost.least_share
+        planned = fit_route(plan, candidates, tokens, least_share) if is_fitted else plan(tokens)
         return Preview(standing=standing, planned=planned)
 
     def _planning(self) -> RoutePlanning:

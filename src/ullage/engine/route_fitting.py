@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     from .route_planning import Planned
 
-LEAST_SHARE = 0.5
-"""The part of a prompt that a cheaper target must have room for, where another one holds it whole [ours]."""
 
-
-def fit_route(plan: Callable[[int], Planned], candidates: Sequence[Candidate], tokens: int) -> Planned:
+def fit_route(
+    plan: Callable[[int], Planned], candidates: Sequence[Candidate], tokens: int, least_share: float
+) -> Planned:
     """The route of a prompt of so many tokens, by `plan`, which makes one for as many as it is told.
 
     Where the one that is pinned, all of the pool, or all there are have too small a window, it goes to whoever has room for the
-    most of it. Under `cost` it also goes to one that has room for half of it or more, where what is left is expected to cost less
-    there than all of it elsewhere. Nothing is reduced on account of a price that is not known.
+    most of it. Under `cost` it may also go to one that has room for `least_share` of it or more, where what is left is expected
+    to cost less there than all of it elsewhere: what is left out may be missed, so that is for the user to say, and for nobody
+    who said nothing (1). Nothing is reduced on account of a price that is not known.
     """
     whole = plan(tokens)
     rooms = _rooms(whole, candidates, tokens)
@@ -35,9 +35,13 @@ def fit_route(plan: Callable[[int], Planned], candidates: Sequence[Candidate], t
         return next((one for one in reduced if one.route.target is not None), whole)
     if whole.route.policy != "cost" or _usd(whole) == inf:
         return whole
-    fair = {room for room in rooms.values() if room >= LEAST_SHARE * tokens}
+    fair = {room for room in rooms.values() if least_share * tokens <= room < tokens}
     cheaper = (one for room in fair if (one := _reduced(plan, room, tokens)).route.target in rooms)
-    return min((whole, *cheaper), key=_usd)
+    best = min((whole, *cheaper), key=_usd)
+    if best is whole:
+        return whole
+    saved = f"${_usd(best):.4f} in place of ${_usd(whole):.4f} for all of it at {whole.route.target}"
+    return replace(best, notes=(*best.notes, f"reduced for the price: {saved}"))
 
 
 def _rooms(planned: Planned, candidates: Sequence[Candidate], tokens: int) -> Mapping[str, int]:

@@ -146,6 +146,7 @@ class Routing:
         self.sessions = SessionRoutes()
         self._escalates = routing.escalation
         self._watches = routing.shadow
+        self._least_share = routing.cost.least_share
         self._targets = targets
         self._quotas = quotas
         self._health = health
@@ -390,7 +391,7 @@ class Routing:
                 fresh=reason == "user",
             )
 
-        planned = fit_route(plan, candidates, tokens) if asked.fitted else plan(tokens)
+        planned = fit_route(plan, candidates, tokens, self._least_share) if asked.fitted else plan(tokens)
         route = planned.route
         if route.target is None or route.selection is None:
             assert route.stop is not None, "nobody was chosen"

@@ -158,6 +158,13 @@ class CostSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     quality_floor: Annotated[Part, Meta(description="The quality that a target must reach.")] = 0.0
     stickiness_tolerance: Annotated[Part, Meta(description="How much dearer staying may be, as a part.")] = 0.1
+    least_share: Annotated[
+        Part,
+        Meta(
+            description="In managed mode: the least part of a conversation that a cheaper target must have room for; 1 leaves out"
+            " nothing for the price."
+        ),
+    ] = 1.0
 
 
 class GuardSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
