@@ -25,6 +25,8 @@ from ullage.engine.targets import ConfiguredTargets
 from ullage.gateway import Gateway, GatewayServer
 from ullage.gateway.control import Control
 from ullage.gateway.token import load_token, make_token, token_path
+from ullage.pi import PiDoor
+from ullage.pi.address import Address, write_address
 from ullage.settings import environment, resolve_upstreams
 from ullage.settings.proxies import find_proxies
 from ullage.stores.opening import open_store
@@ -131,11 +133,13 @@ async def running(
                 published=catalogs or Nothing(),
                 sources=sources,
                 scrape=telemetry.scrape(Standing(engine, store, settings)),
+                doors={"pi": PiDoor(engine, settings, upstream)},
             ),
             connections=lambda: server.connections if server is not None else 0,
         )
         server = GatewayServer(gateway, settings.server)
         await _listen(server, settings.server)
+        write_address(data_dir, Address(url=server.url, token_file=str(token_file), privacy=settings.privacy.enabled))
         stack.push_async_callback(server.stop)
         if catalogs is not None:
             keeping = asyncio.create_task(keep_fresh(catalogs, proxy=_catalog_proxy(settings)))

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import hmac
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import parse_qs
 
 import msgspec
@@ -56,9 +57,17 @@ class Told(NamedTuple):
     content_type: str = JSON
 
 
+class Door(Protocol):
+    """Who answers what lies below one name: a host's extension has a language of its own."""
+
+    body_bytes: int
+
+    async def answer(self, name: str, body: bytes) -> bytes: ...
+
+
 class Control:
     """Answers control requests from the store. `sources` say where each setting is from, `published` what is of models; `scrape`
-    gives the figures for Prometheus, if they are wanted."""
+    gives the figures for Prometheus, if they are wanted. `doors` are by the name that their routes begin with."""
 
     def __init__(
         self,
@@ -70,9 +79,11 @@ class Control:
         published: Sources,
         sources: Mapping[str, Source] | None = None,
         scrape: Callable[[], str] | None = None,
+        doors: Mapping[str, Door] = MappingProxyType({}),
     ) -> None:
         self._store = store
         self._scrape = scrape
+        self._doors = doors
         self._token = token
         keeping = Keeping(store, settings)
         steering = Steering(store, engine, settings)
@@ -124,6 +135,9 @@ class Control:
             return await self._figures()
         name = scope["path"].removeprefix("/ullage/v1/").strip("/")
         route = self._routes(scope["method"]).get(name)
+        door, _, rest = name.partition("/")
+        if door in self._doors and scope["method"] == "POST":
+            return await self._pass(self._doors[door], rest, incoming)
         if route is None:
             return Told(
                 404,
@@ -142,6 +156,12 @@ class Control:
             return Told(404, _error("not_found", "there are no figures", "`telemetry.prometheus` turns them on."))
         # Circuits and sums are read from the database: whoever asks waits for it, no relay does.
         return Told(200, (await asyncio.to_thread(self._scrape)).encode(), SCRAPE_TYPE)
+
+    async def _pass(self, door: Door, name: str, incoming: RequestBody) -> Told:
+        try:
+            return Told(200, await door.answer(name, await incoming.read(door.body_bytes)))
+        except (CallError, InputError, StoreError, RequestError) as error:
+            return Told(_status(error), _error(error.code, error.message, error.hint))
 
     def _routes(self, method: str) -> Mapping[str, Callable[[Any], Any]]:
         """What a method may ask for; no route is for any other."""

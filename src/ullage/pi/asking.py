@@ -1,0 +1,93 @@
+"""What the extension says to the daemon: one record for each route below `/ullage/v1/pi/`. JSON is snake_case, as elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw, Struct, field
+
+from .messages import Tool
+
+PROTOCOL = 1
+"""Raised when an older extension and a newer daemon, or the other way round, would not understand each other."""
+
+
+class Model(Struct, frozen=True, kw_only=True):
+    """A model as Pi knows it. Prices are USD per million tokens; 0 or `None` says nothing."""
+
+    provider: str
+    id: str
+    api: str = ""
+    base_url: str = ""
+    context_window: int | None = None
+    max_tokens: int | None = None
+    reasoning: bool = False
+    images: bool = False
+    levels: tuple[str, ...] = ()
+    input: float | None = None
+    output: float | None = None
+    cache_read: float | None = None
+    cache_write: float | None = None
+
+    @property
+    def target(self) -> str:
+        """`provider/model`."""
+        return f"{self.provider}/{self.id}"
+
+
+class Hello(Struct, frozen=True, kw_only=True):
+    """A session begins in Pi. `models` are those that Pi has credentials for."""
+
+    protocol: int
+    version: str
+    session: str
+    models: tuple[Model, ...] = ()
+
+
+class Update(Struct, frozen=True, kw_only=True):
+    """What is new in a conversation: its first `known` messages are those that were said before, the last of which has the key
+    `last`; then come `messages` with their `keys`. `prompt` and `tools` are there where they changed."""
+
+    session: str
+    known: int = 0
+    last: str = ""
+    keys: tuple[str, ...] = ()
+    messages: tuple[Raw, ...] = ()
+    prompt: str | None = None
+    tools: tuple[Tool, ...] | None = None
+
+
+class Context(Update, frozen=True, kw_only=True):
+    """A request that Pi is about to make of `model`; `offered` are those to choose from where it is to be routed."""
+
+    model: Model
+    pi: str = ""
+    cwd: str = ""
+    parent: str = ""
+    offered: tuple[Model, ...] | None = None
+    thinking: str = ""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """How a request ended. `message` is Pi's, with its usage; `status` and `headers` are the provider's, where there were any."""
+
+    id: str
+    message: dict[str, Any]
+    status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    first_ms: float | None = None
+    lasted_ms: float | None = None
+
+
+class Payload(Struct, frozen=True, kw_only=True):
+    """The body that is about to leave for a model's provider."""
+
+    model: Model
+    payload: Raw
+
+
+class Panel(Update, frozen=True, kw_only=True):
+    """The screen of what fills the context is to be drawn. `used` are the tokens of the newest answer, where there is one."""
+
+    model: Model
+    width: int = 80

@@ -1,0 +1,213 @@
+"""The routes below `/ullage/v1/pi/`, for the extension alone: Pi says what is new, and is told what to send and whom to ask.
+
+Requests pass through the same engine as those of any client. What differs is the transport, which is Pi's: a request is begun
+here when Pi is about to make it, and finished when Pi says how it ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ullage._version import __version__
+from ullage.core.errors import CallError, PrivacyError, UllageError
+from ullage.engine import Endpoint
+
+from .answers import ABORTED, FAILED, write_body
+from .asking import PROTOCOL, Answer, Context, Hello, Panel, Payload
+from .facts import tell_models
+from .mapping import map_back
+from .messages import dialect_of
+from .panel import draw
+from .sessions import PiSessions
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import TypeVar
+
+    from ullage.engine import Engine, Exchange
+    from ullage.engine.departure import Departure
+    from ullage.settings import Settings
+    from ullage.upstream import UpstreamClient
+
+    from .sessions import PiSession
+
+    Asked = TypeVar("Asked")
+
+_OPEN = 256
+"""Requests that Pi has not told the end of; the oldest are given up beyond that."""
+_ERROR_STATUS = 500
+_KEPT_HEADERS = ("retry-after", "x-codex-")
+
+
+class PiDoor:
+    """Answers the extension. Used on the event loop."""
+
+    def __init__(self, engine: Engine, settings: Settings, upstream: UpstreamClient | None) -> None:
+        self.body_bytes = settings.server.body_limit_bytes
+        self._engine = engine
+        self._settings = settings
+        self._upstream = upstream
+        self._sessions = PiSessions()
+        self._open: dict[str, Exchange] = {}
+        self._newest: dict[str, str] = {}
+        self._routes: dict[str, Callable[[bytes], Awaitable[Any]]] = {
+            "hello": self._hello,
+            "context": self._context,
+            "answer": self._answer,
+            "check": self._check,
+            "panel": self._panel,
+        }
+
+    async def answer(self, name: str, body: bytes) -> bytes:
+        """The JSON answer to what the extension says. Raises `CallError` for what makes no sense."""
+        route = self._routes.get(name)
+        if route is None:
+            raise CallError(f"the extension asks for {name[:40]!r}, which is not known here.", hint=_UPDATE)
+        return msgspec.json.encode(await route(body))
+
+    async def _hello(self, body: bytes) -> Any:
+        asked = _read(body, Hello)
+        tell_models(self._engine, asked.models)
+        settings = self._settings
+        return {
+            "service": "ullage",
+            "version": __version__,
+            "protocol": PROTOCOL,
+            "mode": settings.mode,
+            "privacy": settings.privacy.enabled,
+            "routing": settings.routing.enabled,
+        }
+
+    async def _context(self, body: bytes) -> Any:
+        asked, session, request = await asyncio.to_thread(self._take, body)
+        if session is None:
+            return {"resync": True}
+        exchange = self._begin(asked, request)
+        if not exchange.managed:
+            return {"id": exchange.id, "status": None}
+        departure = await self._engine.depart(exchange, self._upstream)
+        if departure.refusal is not None:
+            self._open.pop(exchange.id, None)
+            exchange.ended("answered")
+            self._engine.finish(exchange)
+            return {"id": exchange.id, "refused": _refusal(departure.refusal)}
+        return await asyncio.to_thread(_tell, exchange, departure, session)
+
+    def _take(self, body: bytes) -> tuple[Context, PiSession | None, bytes]:
+        asked = _read(body, Context)
+        session = self._sessions.take(asked)
+        return asked, session, session.body(asked.model) if session is not None else b""
+
+    def _begin(self, asked: Context, request: bytes) -> Exchange:
+        before = self._newest.pop(asked.session, None)
+        if before is not None and before in self._open:
+            self._give_up(before)
+        exchange = self._engine.begin(
+            id=self._engine.new_id(),
+            endpoint=Endpoint(dialect=dialect_of(asked.model.api), purpose="generate", path="/pi"),
+            headers=_headers(asked),
+            body=request,
+            root=asked.model.base_url.rstrip("/").removesuffix("/v1"),
+            provider=asked.model.provider,
+        )
+        self._open[exchange.id] = exchange
+        self._newest[asked.session] = exchange.id
+        while len(self._open) > _OPEN:
+            self._give_up(next(iter(self._open)))
+        return exchange
+
+    def _give_up(self, exchange_id: str) -> None:
+        """A request that Pi made no more of: it was aborted before it was sent, or Pi has ended."""
+        exchange = self._open.pop(exchange_id)
+        exchange.ended("left")
+        self._engine.finish(exchange)
+
+    async def _answer(self, body: bytes) -> Any:
+        asked = _read(body, Answer)
+        exchange = self._open.pop(asked.id, None)
+        if exchange is None:
+            return {"recorded": False}
+        stop = asked.message.get("stopReason")
+        status = asked.status or (_ERROR_STATUS if stop == FAILED else 200)
+        if stop == FAILED and status < 400:  # it broke on the way, after a head that promised otherwise
+            status = _ERROR_STATUS
+        exchange.answer_began(status, _answer_headers(asked.headers))
+        if stop != ABORTED:
+            exchange.answer_chunk(write_body(asked.message, exchange.dialect))
+            if asked.first_ms is not None:
+                exchange.first_byte_ms = asked.first_ms
+        exchange.ended("left" if stop == ABORTED else "whole")
+        self._engine.finish(exchange)
+        return {"recorded": True}
+
+    async def _check(self, body: bytes) -> Any:
+        asked = _read(body, Payload)
+        model = asked.model
+        try:
+            await self._engine.check(bytes(asked.payload), provider=model.provider, root=model.base_url)
+        except PrivacyError as error:
+            return {"refused": _refusal(error)}
+        return {"passed": True}
+
+    async def _panel(self, body: bytes) -> Any:
+        return await asyncio.to_thread(self._draw, body)
+
+    def _draw(self, body: bytes) -> Any:
+        asked = _read(body, Panel)
+        session = self._sessions.take(asked)
+        if session is None:
+            return {"resync": True}
+        return draw(session.body(asked.model), asked.model, self._settings, width=asked.width)
+
+
+_UPDATE = "`ullage pi install` puts the extension in place that fits this daemon."
+
+
+def _read(body: bytes, record: type[Asked]) -> Asked:
+    try:
+        return msgspec.json.decode(body, type=record)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise CallError(f"what the extension says makes no sense: {error}", hint=_UPDATE) from error
+
+
+def _headers(asked: Context) -> dict[str, str]:
+    """What a client's headers would say of the request."""
+    headers = {
+        "user-agent": f"pi/{asked.pi or 'unknown'}",
+        "session-id": asked.session,
+        "x-ullage-project": asked.cwd,
+        "x-parent-session-id": asked.parent,
+    }
+    return {name: value for name, value in headers.items() if value}
+
+
+def _answer_headers(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    """Those that may say anything of limits; the body is ours, so what describes the provider's is left out."""
+    kept = (
+        (name.lower(), value)
+        for name, value in headers.items()
+        if "rate" in name.lower() or name.lower().startswith(_KEPT_HEADERS)
+    )
+    told = [(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in kept]
+    return [(b"content-type", b"application/json"), *told]
+
+
+def _refusal(error: UllageError) -> dict[str, Any]:
+    return {
+        "code": error.code,
+        "message": error.message,
+        "hint": error.hint,
+        "privacy": isinstance(error, PrivacyError),
+    }
+
+
+def _tell(exchange: Exchange, departure: Departure, session: PiSession) -> Any:
+    told: dict[str, Any] = {"id": exchange.id, "status": departure.status, "why": departure.why}
+    if departure.budget:
+        told["budget"] = departure.budget
+    if departure.plain:
+        told["messages"] = map_back(departure.body, exchange.dialect, session)
+    return told

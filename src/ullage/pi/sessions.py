@@ -1,0 +1,93 @@
+"""What the daemon has of each conversation in Pi: the extension sends what is new, here it is put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from .messages import Tool, dialect_of, write_message, write_request
+
+if TYPE_CHECKING:
+    from ullage.core.wire import Dialect
+
+    from .asking import Model, Update
+
+_SESSIONS = 64
+"""Conversations that are held at once; of others the whole is asked for again."""
+
+
+class PiSession:
+    """One conversation. Used by one thread at a time: Pi makes one request after the other."""
+
+    def __init__(self) -> None:
+        self.prompt = ""
+        self.tools: tuple[Tool, ...] = ()
+        self._keys: list[str] = []
+        self._raw: list[bytes] = []
+        self._written: list[bytes] = []
+        self._dialect: Dialect | None = None
+
+    def take(self, update: Update) -> bool:
+        """Takes in what is new. False where what it goes on from is not known, so that the whole must be said."""
+        if update.known > len(self._keys) or (update.known and self._keys[update.known - 1] != update.last):
+            return False
+        if update.prompt is not None:
+            self.prompt = update.prompt
+        if update.tools is not None:
+            self.tools = update.tools
+        self._keys[update.known :] = update.keys
+        self._raw[update.known :] = [bytes(message) for message in update.messages]
+        del self._written[update.known :]
+        return len(self._keys) == len(self._raw)
+
+    def body(self, model: Model, *, name: str | None = None) -> bytes:
+        """The request in a protocol that we read; `name` is what it names in place of the model."""
+        dialect = dialect_of(model.api)
+        if dialect != self._dialect:
+            self._dialect, self._written = dialect, []
+        for number in range(len(self._written), len(self._raw)):
+            self._written.append(write_message(self.message(number), self._keys[number], dialect))
+        return write_request(
+            self._written,
+            model=name or model.id,
+            prompt=self.prompt,
+            tools=self.tools,
+            most_output=model.max_tokens,
+            dialect=dialect,
+        )
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of all messages, in their order."""
+        return tuple(self._keys)
+
+    def message(self, number: int) -> dict[str, Any]:
+        """A message of Pi's."""
+        found: dict[str, Any] = msgspec.json.decode(self._raw[number])
+        return found
+
+    def written(self, number: int) -> bytes:
+        """The same as it stands in the newest body."""
+        return self._written[number]
+
+
+class PiSessions:
+    """The conversations that were heard of last."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, PiSession] = {}
+
+    def take(self, update: Update) -> PiSession | None:
+        """The conversation with what is new in it; `None` where the whole must be said."""
+        session = self._known.pop(update.session, None)
+        if session is None:
+            if update.known or update.prompt is None or update.tools is None:
+                return None
+            session = PiSession()
+        taken = session.take(update)
+        if taken:
+            self._known[update.session] = session
+            if len(self._known) > _SESSIONS:
+                del self._known[next(iter(self._known))]
+        return session if taken else None
