@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import random
 import sys
 import tempfile
@@ -133,6 +134,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0, help="streams for so long instead")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    # The provider's server tells of every client that has left.
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
     # Circuits would leave everybody alone within seconds.
     setattr(ullage.engine.health, "is_admitted", lambda *_, **__: True)  # noqa: B010 - patched, as tests do
     started = time.monotonic()

@@ -175,10 +175,10 @@ def check_ledger(gateway: Daemon) -> None:
 def check(case: Case, seen: Seen, asked: int) -> str:
     """What became of a case: `whole`, `broken` or `error`. Fails where the client saw anything that it should not have.
 
-    `asked` is how often the provider was asked.
+    `asked` is how often the provider was asked. On a busy machine a call may be given up before the provider has taken it.
     """
     told = int(seen.headers["x-ullage-attempts"])
-    assert told == asked, f"{asked} calls, {told} told"
+    assert asked <= told <= 3, f"{asked} calls, {told} told"
     heard = [word for word in WORDS if word.encode() in seen.body]
     if seen.status >= 400:
         assert not heard, f"{heard} beside an error"
@@ -194,7 +194,7 @@ def check(case: Case, seen: Seen, asked: int) -> str:
         # What the client has is what the last target that was asked has said.
         assert heard == [WORDS[min(asked, len(WORDS)) - 1]], f"{heard} after {asked} calls"
         return "whole"
-    assert asked == 1 or not heard or heard == [WORDS[min(asked, len(WORDS)) - 1]]
+    assert not heard or heard == [WORDS[min(asked, len(WORDS)) - 1]]
     return "broken"
 
 

@@ -197,6 +197,21 @@ async def test_a_target_that_is_silent_is_given_up(stream: bool, tmp_path: Path,
     assert tried(came) == [(ORDER[0], 200, "timeout"), (ORDER[1], 200, None)]
 
 
+async def test_a_model_that_thinks_for_long_is_passed_on(
+    tmp_path: Path, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before clients give up waiting for the head of an answer."""
+    monkeypatch.setattr("ullage.gateway.attempts.HOLD_MS", 50)
+    thinks = Rule(reply=Reply(thinking="Let me think. " * 20, text="Done."), fault=Fault(pause_ms=10))
+    async with FakeProvider([thinks]) as fake, run(fake, tmp_path) as gateway:
+        request = make_request("anthropic", model="auto", turns=(HARD,), stream=True)
+        async with client.post(gateway.url + request.path, data=request.body, headers=request.headers) as response:
+            begun = await response.content.readany()
+            assert not fake.requests[0].finished
+            rest = await response.read()
+    assert b"Let me think" in begun and b"Done." in begun + rest
+
+
 async def test_where_all_are_silent_that_is_said(tmp_path: Path, client: aiohttp.ClientSession) -> None:
     async with FakeProvider([Rule(fault=Fault(delay_ms=5_000))]) as fake:
         async with run(fake, tmp_path, first_output_timeout_ms=40, max_attempts=2) as gateway:

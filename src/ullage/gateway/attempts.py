@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from .relay import End, Send
     from .sending import Outgoing
 
+HOLD_MS = 120_000
+"""A model that still thinks after so long is passed on. Clients wait for the head of an answer for some minutes only: five where
+they use Node's `fetch` (undici's `headersTimeout`)."""
+
 _FIRST_ERROR = 400
 _OURS = ("first_output_timeout", "upstream_closed", "empty_answer")
 _UNREADABLE_CODE, _UNREADABLE = "unreadable_answer", "its answer could not be read"
@@ -74,6 +78,8 @@ class Delivery:
         self._upstream = upstream
         self._holds = limits.max_attempts > 1 or limits.first_output_timeout_ms is not None
         self._limits = Limits(
+            # Who sets a limit for the first output knows how long his models think.
+            hold_ms=HOLD_MS if limits.first_output_timeout_ms is None else None,
             max_attempts=limits.max_attempts,
             first_output_timeout_ms=limits.first_output_timeout_ms,
             request_timeout_ms=limits.request_timeout_ms,

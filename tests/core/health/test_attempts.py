@@ -149,6 +149,17 @@ def test_a_silent_target_is_given_up_where_first_output_has_a_limit() -> None:
     assert (played.sent, played.got, played.now_ms) == (["a", "b"], ["b", "b"], 170)
 
 
+def test_what_has_been_thinking_for_long_is_passed_on() -> None:
+    played = Played("ab", {"a": [100, THINKING, 30, THINKING, _status(500)]}, Limits(hold_ms=120))
+    assert (played.sent, played.got) == (["a"], ["a", "a"])
+    assert isinstance(played.last, Stop) and played.last.cause == "broken"
+
+
+def test_silence_is_not_passed_on_however_long_it_lasts() -> None:
+    played = Played("ab", {"a": [THINKING, 500, _status(500)], "b": [TEXT, OK]}, Limits(hold_ms=120))
+    assert (played.sent, played.got) == (["a", "b"], ["b"])
+
+
 def test_after_the_requests_time_nothing_helps_and_late_answers_are_dropped() -> None:
     played = Played("ab", {"a": [200]}, Limits(request_timeout_ms=100))
     assert (played.sent, played.now_ms) == (["a"], 100)

@@ -24,11 +24,13 @@ middle, its time is over, or its client has left."""
 
 class Limits(Struct, frozen=True, kw_only=True):
     """`max_attempts` requests are sent at most, the first one included. An answer that says nothing within
-    `first_output_timeout_ms` after it was asked for is given up; all is over after `request_timeout_ms`. `None`: no limit."""
+    `first_output_timeout_ms` after it was asked for is given up; all is over after `request_timeout_ms`. What still comes, be it
+    thinking, when it was held back for `hold_ms`, is passed on (ours). `None`: no limit."""
 
     max_attempts: int = 3
     first_output_timeout_ms: int | None = None
     request_timeout_ms: int | None = None
+    hold_ms: int | None = None
 
 
 class Offered(Struct, frozen=True):
@@ -185,7 +187,7 @@ class Attempts:
                 return Finish()
             case Ended(Failure() as failure):
                 return self._fail(failure)
-            case Chunk(True):
+            case Chunk(output) if output or self._is_held_long(now_ms):
                 self._phase = "passing"
                 return Flush()
         if late is not None and now_ms >= late:
@@ -218,6 +220,9 @@ class Attempts:
         partial = self._phase == "passing"
         self._phase = "over"
         return Stop(cause=cause, failure=self._failure, partial=partial)
+
+    def _is_held_long(self, now_ms: float) -> bool:
+        return self._limits.hold_ms is not None and now_ms >= self._sent_ms + self._limits.hold_ms
 
     def _output_until_ms(self) -> float | None:
         span = self._limits.first_output_timeout_ms
