@@ -19,6 +19,7 @@ from ullage.catalogs.orders import LITELLM_ADDRESS
 from ullage.core.errors import CallError
 from ullage.engine import Engine
 from ullage.engine.collecting import keep_collected
+from ullage.engine.key_names import keep_key_names
 from ullage.engine.knowledge import Nothing
 from ullage.engine.naming import name_sources
 from ullage.engine.targets import ConfiguredTargets
@@ -112,6 +113,7 @@ async def running(
             watchers=telemetry.watchers,
         )
         stack.push_async_callback(asyncio.to_thread, engine.close)
+        keep_key_names(store, targets.providers, _clock_ms())
         upstreams = resolve_upstreams(settings)
         roots = {*upstreams.values(), *(provider.root for provider in targets.providers)}
         proxies = find_proxies(roots) if settings.upstream.use_proxy_environment else {}

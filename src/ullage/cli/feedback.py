@@ -77,6 +77,6 @@ def _known(place: Place) -> frozenset[str]:
     from .auto.place import candidates_of
 
     try:
-        return frozenset(one.target for one in candidates_of(place))
+        return frozenset(one.target for one in candidates_of(place, keyless=True).candidates)
     except InputError:  # nobody can be reached: the store alone tells then
         return frozenset()

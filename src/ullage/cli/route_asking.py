@@ -87,15 +87,16 @@ def _load_candidates(
     models: str | None, config: RouteConfig, settings: Settings
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
     if models is not None:
-        found = read_models(read_input(models))
-        return prepare_candidates(found.models, config), found.warnings
+        listed = read_models(read_input(models))
+        return prepare_candidates(listed.models, config), listed.warnings
     from .route_models import find_candidates
 
     try:
-        return find_candidates(settings, config)
+        found = find_candidates(settings, config)
     except CallError as error:
         hint = f"{error.hint} Or give models with --models FILE."
         raise CallError(f"route: {error.message}", hint=hint, code=error.code) from error
+    return found.candidates, found.notes
 
 
 def answer_line(line: bytes, router: Router, default: Ask) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.core.errors import CallError
 from ullage.core.routing.knowing import prepare_known
@@ -16,7 +16,7 @@ from .model_knowledge import open_knowledge
 from .records import now_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ullage.core.routing.filtering import Candidate
     from ullage.core.routing.route import RouteConfig
@@ -30,35 +30,49 @@ _ONLY_SEEN = (
 )
 
 
+class Found(NamedTuple):
+    """Whom there is to choose among, and what is to be said of that. `surmised`: nobody can be reached from here, and these are
+    known from calls and settings alone."""
+
+    candidates: tuple[Candidate, ...]
+    notes: tuple[str, ...] = ()
+    surmised: bool = False
+
+
 def find_candidates(
     settings: Settings,
     config: RouteConfig,
     *,
     dialects: Sequence[Dialect] = DIALECTS,
     data_dir: str | None = None,
-) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    environ: Mapping[str, str] | None = None,
+    keyless: bool = False,
+) -> Found:
     """Every target that can be reached in one of these dialects: with a key of ours, on this machine, or with a client's own key
-    where calls went lately.
+    where calls went lately; with `keyless` also those that only want a key.
 
     Where there is none, the models that were called lately or have settings of their own; and what is to be said of that. Raises
     `CallError` where there are none either.
     """
     known = open_knowledge(data_dir, now_ms=now_ms())
-    targets = ConfiguredTargets(settings, environment(), known.catalogs, config)
-    found = {one.target: one for one in _reachable(targets, dialects, {provider for provider, _ in known.seen()})}
+    targets = ConfiguredTargets(settings, environment() if environ is None else environ, known.catalogs, config)
+    called = {provider for provider, _ in known.seen()}
+    found = {one.target: one for one in _reachable(targets, dialects, called, keyless=keyless)}
     if found:
-        return tuple(found.values()), ()
+        return Found(tuple(found.values()))
     seen = dict.fromkeys((*known.seen(), *_named(settings)))
     if not seen:
         raise _nobody(targets)
-    return tuple(_seen(known, provider, model, config) for provider, model in seen), (_ONLY_SEEN,)
+    return Found(tuple(_seen(known, provider, model, config) for provider, model in seen), (_ONLY_SEEN,), surmised=True)
 
 
-def _reachable(targets: ConfiguredTargets, dialects: Sequence[Dialect], called: set[str]) -> Iterator[Candidate]:
+def _reachable(
+    targets: ConfiguredTargets, dialects: Sequence[Dialect], called: set[str], *, keyless: bool
+) -> Iterator[Candidate]:
     for dialect in dialects:
         for one in targets.candidates(dialect, client_key=True):
             ours = targets.destination(one.target, dialect, client_key=False)
-            if ours is not None or (one.model.authenticated and one.model.provider in called):
+            if keyless or ours is not None or (one.model.authenticated and one.model.provider in called):
                 yield one
 
 

@@ -14,7 +14,10 @@ from tests.gateway.routes import FRONTIER, LIGHT, STRONG
 from ullage.cli import main
 from ullage.core.health import classify
 from ullage.engine.health import Health, Outcome, no_spread
+from ullage.engine.key_names import keep_key_names
 from ullage.engine.quota import KEPT_UNDER
+from ullage.settings.credentials import Credential
+from ullage.settings.providers import Provider
 from ullage.stores import RouteOverride, SqliteStore
 
 if TYPE_CHECKING:
@@ -162,13 +165,68 @@ def test_where_nobody_may_be_chosen_the_code_is_told(run: Run, routed: None, con
 
 def test_without_any_provider_it_is_said_what_is_missing(run: Run, config: Path, data_dir: Path) -> None:
     config.write_text("[models]\nrefresh = false\n")
-    for arguments in (("models",), ("providers",), ("plan", "x"), ("pin", LIGHT, "--default")):
+    for arguments in (("models",), ("providers",), ("plan", "x")):
         status, out, err = run("auto", *arguments)
         assert (
             (status, out) == (1, "") and err.startswith("ullage: No provider can be reached") and "--models" not in err
         )
     assert "Nobody may take a request: No provider can be reached" in run("auto", "doctor")[1]
-    assert run("feedback", "good", LIGHT)[0] == 2
+    assert run("feedback", "good", "corp/opus")[0] == 2
+
+
+CORP = """
+[providers.corp]
+url = "https://llm.corp.example"
+dialects = ["anthropic"]
+key = "env:CORP_LLM_KEY"
+models = ["claude-opus-5"]
+"""
+
+
+def told_keys(data_dir: Path, *variables: str) -> None:
+    """What a daemon leaves that has keys in these variables."""
+    providers = [
+        Provider(name="any", root="https://a.example", dialects=(), credential=Credential(name, "k"))
+        for name in variables
+    ]
+    store = SqliteStore(data_dir / "ullage.db", clock_ms=lambda: NOW_MS)
+    keep_key_names(store, providers, NOW_MS)
+    store.close()
+
+
+def test_commands_choose_among_those_whom_the_daemon_can_reach_whatever_the_shells_keys_are(
+    run: Run, tell: Tell, routed: None, config: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config.write_text("[models]\nrefresh = false\n" + CORP)
+    monkeypatch.setenv("OPENAI_API_KEY", "of-this-shell")
+    monkeypatch.setenv("ULLAGE_ROUTING__MODELS", "corp/*,openai/gpt-5")
+    assert tell("auto", "models", "--default")["models"] == ["openai/gpt-5"]
+    told_keys(data_dir, "CORP_LLM_KEY")
+    assert tell("auto", "models", "--default")["models"] == ["corp/claude-opus-5"]
+    assert run("auto", "pin", "corp/claude-opus-5")[0] == 0
+    assert tell("auto", "status")["pin"]["value"] == "corp/claude-opus-5"
+
+
+def test_a_target_may_be_pinned_whose_key_only_the_daemon_has(
+    run: Run, routed: None, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no daemon has told of its keys."""
+    config.write_text("[models]\nrefresh = false\n" + CORP)
+    assert run("auto", "pin", "corp/claude-opus-5")[0] == 0
+
+
+def test_where_nobody_can_be_reached_it_is_said_that_only_those_are_weighed_that_are_known(
+    run: Run, tell: Tell, routed: None, config: Path
+) -> None:
+    text = config.read_text()
+    config.write_text(
+        text.replace('key = "none"', 'key = "env:NOT_SET"').replace("http://127.0.0.1:9", "https://a.example")
+    )
+    status, out, err = run("auto", "models")
+    assert (status, sorted(out.split())) == (0, sorted([LIGHT, STRONG, FRONTIER]))
+    assert err.startswith("ullage: Note: no provider can be reached with a key of yours")
+    assert {one["authenticated"] for one in tell("auto", "doctor")["candidates"]} == {None}
+    assert f"{STRONG}  ?" in run("auto", "doctor")[1]
 
 
 def test_a_mistake_in_the_settings_is_told_with_the_rules(run: Run, routed: None, config: Path) -> None:

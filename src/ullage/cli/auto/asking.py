@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
+
 from ullage.cli import records
 from ullage.engine.health import Health
 from ullage.engine.learning import Learning
@@ -13,6 +15,7 @@ from ullage.engine.quota import KEPT_UNDER, Quotas, make_quota_rules
 from .place import candidates_of
 
 if TYPE_CHECKING:
+    from ullage.cli.route_models import Found
     from ullage.core.routing.filtering import Candidate
     from ullage.settings import Settings
     from ullage.stores import Reader
@@ -25,17 +28,24 @@ class Asking(NamedTuple):
 
     previewing: Previewing
     standing: Standing
-    candidates: tuple[Candidate, ...]
+    found: Found
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        return self.found.candidates
 
 
 def open_asking(place: Place) -> Asking:
-    """Raises `StoreError`, and `InputError` where nobody can be reached."""
+    """What is to be said of the candidates is said. Raises `StoreError`, and `InputError` where nobody can be reached."""
     learning = Learning(place.store, explore=place.settings.routing.explore)
     learning.read(records.now_ms())
     quotas = recall_quotas(place.settings, place.store)
     health = Health(place.store)
     previewing = Previewing(place.settings, place.store, learning=learning, quotas=quotas, health=health)
-    return Asking(previewing, previewing.stand(place.session), candidates_of(place))
+    found = candidates_of(place)
+    for note in found.notes:
+        click.echo(f"ullage: Note: {note}", err=True)
+    return Asking(previewing, previewing.stand(place.session), found)
 
 
 def recall_quotas(settings: Settings, store: Reader) -> Quotas:

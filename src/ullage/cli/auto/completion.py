@@ -37,15 +37,15 @@ def complete_pool(ctx: Context, param: Parameter, incomplete: str) -> list[str]:
 
 
 def complete_target(ctx: Context, param: Parameter, incomplete: str) -> list[str]:
-    """Targets that can be reached or were called."""
+    """Targets that are known, whoever has their key."""
     from ullage.cli.route_models import find_candidates
     from ullage.settings import load_settings
     from ullage.settings.route_config import make_route_config
 
     with contextlib.suppress(UllageError):
         settings = load_settings().settings
-        found, _ = find_candidates(settings, make_route_config(settings))
-        return _begin(sorted(one.target for one in found), incomplete)
+        found = find_candidates(settings, make_route_config(settings), keyless=True)
+        return _begin(sorted(one.target for one in found.candidates), incomplete)
     return []
 
 

@@ -95,7 +95,7 @@ def _candidates(place: Place, asking: Asking, eligible: Eligible) -> list[dict[s
     return [
         {
             "target": one.target,
-            "authenticated": one.model.authenticated,
+            "authenticated": None if asking.found.surmised else one.model.authenticated,
             "excluded": out.get(one.target),
             "context_window": one.model.context_window,
             "images": None if one.model.inputs is None else "image" in one.model.inputs,
@@ -165,7 +165,7 @@ def _cells(one: dict[str, Any]) -> tuple[str, ...]:
     images = {True: "yes", False: "no", None: "?"}[one["images"]]
     return (
         one["target"],
-        "yes" if one["authenticated"] else "no",
+        {True: "yes", False: "no", None: "?"}[one["authenticated"]],
         "yes" if out is None else f"{out.code}: {out.reason}",
         tokens(one["context_window"]),
         images,

@@ -16,7 +16,7 @@ from ullage.core.terminal import safe
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ullage.core.routing.filtering import Candidate
+    from ullage.cli.route_models import Found
     from ullage.engine.steering import Key
     from ullage.settings import Loaded, Settings
     from ullage.stores import Reader, Store
@@ -126,7 +126,7 @@ def keep(place: Place, store: Store, key: Key, word: str | None) -> str | None:
     from ullage.settings.route_config import make_route_config
 
     config = make_route_config(place.settings)
-    candidates = candidates_of(place) if key == "pin" and word is not None else ()
+    candidates = candidates_of(place, keyless=True).candidates if key == "pin" and word is not None else ()
     value = check_setting(key, word, place.settings, candidates, config)
     put_settings(store, place.session, {key: value}, records.now_ms())
     return value
@@ -144,21 +144,33 @@ def tell_set(
     print_lines([safe(f"{done} for {place.who}."), *(safe(f"Note: {note}.") for note in notes)])
 
 
-def candidates_of(place: Place) -> tuple[Candidate, ...]:
+def candidates_of(place: Place, *, keyless: bool = False) -> Found:
     """Whom the session's next request could go to: those that speak its client's dialect; of a new session, any.
 
-    Raises `InputError` where nobody can be reached.
+    As the daemon sees it, which may have other keys than this shell. Where none has told of its keys, with `keyless` also those
+    that only want one. Raises `InputError` where nobody can be reached.
     """
     from ullage.cli.route_models import find_candidates
     from ullage.core.wire import DIALECTS
     from ullage.engine.judging import newest_decision
+    from ullage.engine.key_names import recall_key_names, see_as_daemon
+    from ullage.settings import environment
     from ullage.settings.route_config import make_route_config
 
     newest = newest_decision(place.store, place.session) if place.session else None
     spoken = tuple(one for one in DIALECTS if newest is None or one == newest.dialect)
-    config = make_route_config(place.settings)
+    config, environ, names = make_route_config(place.settings), environment(), recall_key_names(place.store)
+    if names is not None:
+        environ = see_as_daemon(place.settings, environ, names)
     try:
-        return find_candidates(place.settings, config, dialects=spoken, data_dir=place.data_dir)[0]
+        return find_candidates(
+            place.settings,
+            config,
+            dialects=spoken,
+            data_dir=place.data_dir,
+            environ=environ,
+            keyless=keyless and names is None,
+        )
     except CallError as error:  # of the settings, not of how we were called
         raise InputError(error.message, hint=error.hint, code=error.code) from error
 
