@@ -22,6 +22,7 @@ from ullage.engine.collecting import keep_collected
 from ullage.engine.key_names import keep_key_names
 from ullage.engine.knowledge import Nothing
 from ullage.engine.naming import name_sources
+from ullage.engine.quota import keep_saved
 from ullage.engine.targets import ConfiguredTargets
 from ullage.gateway import Gateway, GatewayServer
 from ullage.gateway.control import Control
@@ -148,6 +149,8 @@ async def running(
             stack.push_async_callback(_end, keeping)
         collecting = asyncio.create_task(keep_collected(store, data_dir, _clock_ms))
         stack.push_async_callback(_end, collecting)
+        saving = asyncio.create_task(keep_saved(engine.quotas))
+        stack.push_async_callback(_end, saving)
         yield Daemon(server, engine, store, token_file)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.engine.observing import Asked, Bench, to_ask
 from ullage.core.quota import QuotaLimits, QuotaRules
 from ullage.core.routing.scoring import Signals
-from ullage.engine.quota import KEPT_UNDER, Answered, Quotas, add_quota, make_quota_rules, quota_headers
+from ullage.engine.quota import KEPT_UNDER, Answered, Quotas, add_quota, keep_saved, make_quota_rules, quota_headers
 from ullage.settings.routing import QuotaProviderSettings, QuotaSettings
 from ullage.stores import MemoryStore
 
@@ -111,6 +113,17 @@ def test_a_cooldown_is_kept_at_once_and_counters_now_and_then() -> None:
     quotas.note(_answer(at_ms=NOW_MS + 5_003))
     assert store.route_overrides(session)[key]["openai"]["tally"]["requests"] == 4
     assert store.route_overrides("some-session") == {}
+
+
+async def test_the_newest_answer_is_kept_though_no_other_one_follows() -> None:
+    store = MemoryStore()
+    session, key = KEPT_UNDER
+    quotas = _noted(_answer(), _answer(at_ms=NOW_MS + 1), store=store)
+    assert store.route_overrides(session)[key]["openai"]["tally"]["requests"] == 1
+    task = asyncio.create_task(keep_saved(quotas, every_s=0))
+    while store.route_overrides(session)[key]["openai"]["tally"]["requests"] < 2:
+        await asyncio.sleep(0)
+    task.cancel()
 
 
 @pytest.mark.parametrize("kept", [None, {}, [], {"openai": 3}, {"openai": {"tally": {"requests": "many"}}}])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 from typing import TYPE_CHECKING, Any
@@ -82,6 +83,7 @@ class Quotas:
         self._lock = threading.Lock()
         self._known: dict[str, _Known] = {}
         self._noted_ms = self._saved_ms = 0
+        self._is_saved = True
 
     def recall(self) -> None:
         """Takes up what was kept. What cannot be read is forgotten: it is made up for by the next answers."""
@@ -132,12 +134,19 @@ class Quotas:
                 del self._known[next(iter(self._known))]
             due = after.retry_at_ms != known.retry_at_ms or answered.at_ms - self._saved_ms >= _SAVE_EVERY_MS
             self._noted_ms = max(self._noted_ms, answered.at_ms)
+            self._is_saved = False
         if due:
+            self.save()
+
+    def save_rest(self) -> None:
+        """Keeps what came since the last time, if anything did."""
+        if not self._is_saved:
             self.save()
 
     def save(self) -> None:
         """Keeps what is known, for the next run."""
         with self._lock:
+            self._is_saved = True
             at_ms = self._saved_ms = self._noted_ms
             value = msgspec.to_builtins(self._known)
         if self._store is not None and at_ms:
@@ -181,6 +190,13 @@ class Quotas:
     def _providers(self) -> list[str]:
         with self._lock:
             return list(self._known)
+
+
+async def keep_saved(quotas: Quotas, *, every_s: float = _SAVE_EVERY_MS / 1_000) -> None:
+    """Keeps what the newest answers have said after a few seconds, though no other one follows; until it is cancelled."""
+    while True:
+        await asyncio.sleep(every_s)
+        quotas.save_rest()
 
 
 def make_quota_rules(settings: QuotaSettings) -> QuotaRules:
