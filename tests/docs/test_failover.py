@@ -9,6 +9,7 @@ import pytest
 
 from ullage.core.health import RULES, classify, connection_failure
 from ullage.core.health.circuit import MOST_JITTER
+from ullage.gateway.attempts import HOLD_MS
 from ullage.settings import load_file
 from ullage.settings.routing import FailoverSettings
 
@@ -29,6 +30,7 @@ def test_the_figures_are_those_of_the_code() -> None:
     assert plain.first_output_timeout_ms is None and plain.request_timeout_ms is None
     assert (RULES.strikes, RULES.within_ms) == (2, 120_000) and "the second one within two minutes" in PLAIN
     assert (RULES.cooldown_ms, RULES.longest_ms) == (60_000, 600_000) and "doubles, up to ten minutes" in PLAIN
+    assert HOLD_MS == 120_000 and "still thinking after two minutes is passed on" in PLAIN
     assert MOST_JITTER == 0.1 and "Times differ by a tenth" in PLAIN
 
 
