@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ullage.core.profiles import Prices
 from ullage.core.routing.capability import tier_rank
-from ullage.core.routing.exclusions import STAGES
+from ullage.core.routing.exclusions import STAGES, StopCode
 from ullage.core.routing.filtering import (
     Candidate,
     Constraints,
@@ -250,6 +250,42 @@ class TestConstraints:
         assert stop is not None
         assert (stop.code, stop.targets) == ("filtered-by-constraints", (FRONTIER,))
         assert stop.message == f"the constraints leave no model: {FRONTIER} (it is excluded by '*opus*')"
+
+    def test_a_message_of_many_models_names_a_few(self) -> None:
+        stop = find(*(candidate(f"p/{name}") for name in "abcde"), constraints=Constraints(provider_deny=("p",))).stop
+        assert stop is not None
+        why = "its provider is denied by 'p'"
+        assert stop.message == f"the constraints leave no model: p/a ({why}), p/b ({why}), p/c ({why}), and 2 more"
+
+
+STOPS: list[tuple[StopCode, list[Candidate], dict[str, Any]]] = [
+    ("scope-empty", [], {}),
+    ("scope-empty", [candidate(FRONTIER)], {"scope": ("openai/*",)}),
+    ("auth-unavailable", [candidate(FRONTIER, authenticated=False)], {}),
+    ("filtered-by-constraints", [candidate(FRONTIER)], {"constraints": Constraints(provider_deny=("*",))}),
+    ("unmatched-pin", [candidate(FRONTIER)], {"pin": Pin(target="x/y", kind="manual")}),
+    ("unmatched-pin", [candidate(LIGHT)], {"needs": Needs(pinned_tier="frontier")}),
+    ("incompatible", [candidate(LIGHT)], {"needs": Needs(minimum_tier="frontier")}),
+    ("incompatible", [candidate(UNKNOWN)], {"needs": Needs(minimum_tier="frontier")}),
+    ("incompatible", [candidate(LIGHT)], {"untranslatable": {LIGHT: "it has no form."}}),
+    ("incompatible", [candidate(LIGHT, inputs=("text",))], {"needs": Needs(images=True)}),
+    ("incompatible", [candidate(LIGHT, context_window=1)], {"needs": Needs(context_tokens=1_000)}),
+    ("incompatible", [candidate(LIGHT, max_output_tokens=1)], {"needs": Needs(output_tokens=1_000)}),
+    ("circuits-open", [candidate(LIGHT)], {"open_circuits": {LIGHT: 5}}),
+    ("pool-empty", [candidate(LIGHT)], {"pool": Pool(targets={"x/y": 1})}),
+]
+
+
+@pytest.mark.parametrize(("code", "candidates", "limits"), STOPS)
+def test_every_stop_has_a_next_step(code: StopCode, candidates: list[Candidate], limits: dict[str, Any]) -> None:
+    stop = find(*candidates, **limits).stop
+    assert stop is not None
+    assert stop.code == code
+    assert stop.hint.endswith(".")
+
+
+def test_no_stop_is_left_out_there() -> None:
+    assert {code for code, _, _ in STOPS} == set(get_args(StopCode))
 
 
 class TestPins:

@@ -68,13 +68,13 @@ class Excluded(Struct, frozen=True, kw_only=True):
 
 
 class Stop(Struct, frozen=True, kw_only=True):
-    """Why no candidate is left: the stage that took the last one. `message` names what was in the way, with its number;
-    `targets` are those that got as far as this stage. `reopens_ms` is when the first circuit opens for a trial, epoch
-    milliseconds."""
+    """Why no candidate is left: the stage that took the last one. `message` names what was in the way, with its number; `hint` is
+    the next step; `targets` are those that got as far as this stage. `reopens_ms` is when the first circuit opens for a trial,
+    epoch milliseconds."""
 
     stage: Stage
     code: StopCode
     message: str
-    hint: str = ""
+    hint: str
     targets: tuple[str, ...] = ()
     reopens_ms: int | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from .capability import tier_rank
@@ -10,11 +11,24 @@ from .exclusions import STAGES, Excluded, Stop
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from .exclusions import Stage
+    from .exclusions import Code, Stage
     from .filtering import Candidate, Limits
 
 
 _NAMED = 3
+_WIDEN = "Add models to `routing.models`, or to those of the name that was asked for."
+_STRONGER = "Let a stronger model be chosen, or lower the least tier: a rule, an alias or the task asks for it."
+_FITTING: Mapping[Code, str] = MappingProxyType(
+    {
+        "window-too-small": "Compact the session or begin a new one, or let a model with a larger window be chosen.",
+        "tier-too-low": _STRONGER,
+        "tier-unknown": _STRONGER,
+        "dialect": "Let a model of the client's own protocol be chosen, or leave out what has no form in others.",
+        "no-vision": "Let a model be chosen that reads pictures, or leave them out.",
+        "output-too-small": "Let a model with longer answers be chosen.",
+    }
+)
+"""The next step by what no model that is left over has, the most common first."""
 
 
 def find_stop(candidates: Sequence[Candidate], excluded: Sequence[Excluded], limits: Limits) -> Stop:
@@ -29,8 +43,15 @@ def _constrained(
 ) -> Stop:
     in_scope = [dropped for dropped in last if dropped.code not in ("virtual-entry", "out-of-scope")]
     if not in_scope:
-        said = "no model is in the scope" if candidates else "there are no models"
-        return Stop(stage="constraints", code="scope-empty", message=said, targets=_targets(last))
+        return Stop(
+            stage="constraints",
+            code="scope-empty",
+            message="no model is in the scope" if candidates else "there are no models",
+            hint=_WIDEN
+            if candidates
+            else "Set the key of a provider, or name one under [providers]; `ullage doctor` says more.",
+            targets=_targets(last),
+        )
     filtered = [dropped for dropped in in_scope if dropped.code != "no-credential"]
     if not filtered:
         return Stop(
@@ -58,6 +79,7 @@ def _unmatched(
             stage="pin",
             code="unmatched-pin",
             message=f"the prompt pins the tier {limits.needs.pinned_tier}, the highest there is {best}",
+            hint="Pin a lower tier, or let models of that tier be chosen.",
             targets=_targets(last),
         )
     target = limits.pin.target
@@ -80,6 +102,7 @@ def _incompatible(
         stage="fit",
         code="incompatible",
         message=f"no model fits the request: {'; '.join(_limiting(fitted, limits))}",
+        hint=next(hint for code, hint in _FITTING.items() if any(dropped.code == code for dropped in last)),
         targets=_targets(last),
     )
 
@@ -149,4 +172,5 @@ def _targets(dropped: Sequence[Excluded]) -> tuple[str, ...]:
 
 
 def _reasons(dropped: Sequence[Excluded]) -> str:
-    return ", ".join(f"{one.target} ({one.reason})" for one in dropped)
+    more = [f"and {len(dropped) - _NAMED} more"] if len(dropped) > _NAMED else []
+    return ", ".join([*(f"{one.target} ({one.reason})" for one in dropped[:_NAMED]), *more])
