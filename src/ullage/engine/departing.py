@@ -16,6 +16,7 @@ from ullage.core.errors import PrivacyError, RequestError, RoutingError, UllageE
 from ullage.core.routing.turn import find_pins
 from ullage.core.translation import Loss, TranslationRefused, without_wrapped
 from ullage.core.wire import render
+from ullage.core.wire.output import requested_output
 from ullage.settings.keeping import make_artifact_caps, make_memory_limits
 from ullage.stores import root_finder
 
@@ -313,7 +314,11 @@ class Departing:
         if conversation.model in self._routing.names:
             observation.virtual = True
             sent = yield from self._route(observation, exchange, body, conversation)
-        else:
+        elif exchange.summarizable and observation.caller.kind == "compaction":
+            elsewhere = yield from self._summarize_elsewhere(observation, exchange, body, conversation)
+            if elsewhere is not None:
+                return elsewhere
+        if not observation.virtual:
             sent = self._without_seals(exchange, conversation)
             if sent is conversation and not exchange.looked_at:
                 observation.later = conversation
@@ -323,6 +328,27 @@ class Departing:
             if sent is not conversation and observation.caller.kind in CONVERSATION:
                 reader.place(observation, conversation)
         return self._look_over(observation, exchange, body, conversation, sent)
+
+    def _summarize_elsewhere(
+        self, observation: Observation, exchange: Exchange, body: bytes, conversation: Conversation
+    ) -> Steps[Departure | None]:
+        """A summary for a client that names a model itself, as the target gets it that writes it for less; `None` where it is to
+        go as it came."""
+        before, asked_for = exchange.address, f"{exchange.provider}/{conversation.model}"
+        observation.virtual = True
+        try:
+            sent = yield from self._route(observation, exchange, body, conversation)
+            assert observation.decision is not None, "it was routed"
+            if observation.decision.target != asked_for:
+                return self._look_over(observation, exchange, body, conversation, sent)
+        except (PrivacyError, RoutingError, TranslationRefused):
+            pass  # nobody else may write it
+        exchange.address = before
+        self._routed.pop(exchange.id, None)
+        observation.virtual = False
+        observation.decision = observation.told = observation.later = None
+        self._reader.describe(observation, conversation)
+        return None
 
     def _without_seals(self, exchange: Exchange, conversation: Conversation) -> Conversation:
         """A request that is not routed without the reasoning that a target of another protocol gave its client: its own provider
@@ -415,6 +441,8 @@ class Departing:
             now_ms=exchange.created_ms,
             ancestors=self._heard(observation),
             fitted=self._is_planned(observation, exchange),
+            summary=observation.caller.kind == "compaction",
+            reserve=requested_output(stripped),
             tokens=lambda target: reader.estimate(observation, exchange, stripped, target),
             warm=lambda: reader.find_warm(observation.session, stripped, exchange.created_ms),
             refusal=Translating(stripped, exchange.endpoint.purpose).refusal,

@@ -10,6 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from ullage.core.translation import holds_seal
+from ullage.core.wire.helpers import may_be_compaction
 from ullage.upstream import provider_of
 
 from .classifying import Question, put_question
@@ -60,6 +61,7 @@ class Engine:
     ) -> None:
         self.targets = targets
         self._settings = settings
+        self._summarizes = settings.routing.enabled and settings.routing.compaction == "all"
         self._clock_ms = clock_ms
         self._clock = clock
         self.new_id = new_id
@@ -116,6 +118,7 @@ class Engine:
             cleared=self._settings.privacy.enabled and bool(body),
             routable=self.virtual_models.may_name(endpoint, headers, body),
             sealed=endpoint.recorded and holds_seal(body),
+            summarizable=self._summarizes and endpoint.purpose == "generate" and may_be_compaction(headers, body),
             watched=endpoint.recorded and endpoint.purpose == "generate" and self.spending.watches,
         )
         if endpoint.recorded and not exchange.managed:

@@ -74,6 +74,7 @@ class Exchange:
         "sealed",
         "started",
         "status",
+        "summarizable",
         "warnings",
         "watched",
     )
@@ -95,6 +96,7 @@ class Exchange:
         routable: bool = False,
         sealed: bool = False,
         watched: bool = False,
+        summarizable: bool = False,
     ) -> None:
         self.id = id
         self.endpoint = endpoint
@@ -122,7 +124,9 @@ class Exchange:
         self.sealed = sealed
         # Whether a limit of what may be spent may hold for it.
         self.watched = watched
-        self.managed = planned or cleared or routable or sealed or watched
+        # Whether it may ask for a summary that another model than it names may write.
+        self.summarizable = summarizable
+        self.managed = planned or cleared or routable or sealed or watched or summarizable
         self.outcome = "error"
         # Why no answer came, as far as that is the target's fault; and whether that is noted already.
         self.failure: Failure | None = None

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ullage.core.errors import CallError, RoutingError
 from ullage.core.routing.cache_terms import Habits
 from ullage.core.routing.classifier import merge_verdict
+from ullage.core.routing.compaction import rank_summarizers, tell_summary
 from ullage.core.routing.exploring import explore
 from ullage.core.routing.failsafe import NO_FAULTS, failsafe_route, route_safely
 from ullage.core.routing.identity import find_identity
@@ -162,6 +163,10 @@ class RoutePlanning:
         )
         if asked.helper:
             config = replace(config, thinking="off")
+        if asked.summary:
+            config = replace(config, scope=self._settings.routing.compaction_models or config.scope)
+        # What a client says of how to summarise is no task: it asks for no tier.
+        text = "" if asked.summary else turn.text
         policy = overrides.policy or usual_policy(self._settings, asked.alias)
         session = plain
 
@@ -170,7 +175,7 @@ class RoutePlanning:
             session = self._informed(asked, turn, known, plain, candidates, config, tokens, fresh=fresh)
             return resolve_route(
                 candidates,
-                turn.text,
+                text,
                 context_tokens=tokens,
                 images=turn.images,
                 policy=_HELPER_POLICY if asked.helper or asked.thrifty else policy,
@@ -201,6 +206,8 @@ class RoutePlanning:
         if asked.graded.note is not None:
             notes.append(asked.graded.note)
         pinned = overrides.pin is not None or route.prefix.pinned
+        if asked.summary and not (pinned or overrides.off):
+            route = _for_a_summary(route, asked, tokens, warm)
         if route.target is None:
             return Planned(route=route, notes=tuple(notes), pinned=pinned)
         planned = self._redirected(route, session, overrides, failed, task_id, fresh=fresh, helper=asked.helper)
@@ -308,6 +315,13 @@ def _open_to(route: Route) -> Sequence[RouteScore]:
     if selection is None or weighing is None:
         return route.ranked
     return [one for one in route.ranked if one is selection.chosen or may_stand_for(one, selection, weighing)]
+
+
+def _for_a_summary(route: Route, asked: Asked, tokens: int, warm: Mapping[str, int]) -> Route:
+    """The route to whoever writes the summary for the least (section 22)."""
+    candidates = [one.candidate for one in route.ranked]
+    ranked = rank_summarizers(candidates, tokens=tokens, reserve=asked.reserve, warm=warm)
+    return redirect(route, ranked[0].target, tell_summary(ranked)) if ranked else route
 
 
 def _warm(asked: Asked, known: SessionRoute, current: str | None, tokens: int) -> Mapping[str, int]:

@@ -68,7 +68,8 @@ class Asked(Struct, frozen=True, kw_only=True):
     count of its tokens, say. `graded` is what a small model said of the task. `fitted`: a plan will make the prompt fit.
     `tried` are the targets that this request has failed at, or must not go to, each with why; `thrifty`: what weighs is the cost.
     `ancestors` are the sessions whose settings hold for it too, the nearest first. `refusal` says why it has no form in the
-    protocol of a target, where it has none."""
+    protocol of a target, where it has none. `summary`: it asks for a summary of its conversation, of `reserve` tokens at most,
+    where the client says so."""
 
     session: str
     helper: bool
@@ -87,6 +88,8 @@ class Asked(Struct, frozen=True, kw_only=True):
     ancestors: tuple[str, ...] = ()
     tried: Mapping[str, str] = {}
     thrifty: bool = False
+    summary: bool = False
+    reserve: int | None = None
     refusal: Callable[[Candidate], str | None] = lambda _: None
 
     def untranslatable(self, candidates: Iterable[Candidate]) -> Mapping[str, str]:

@@ -271,6 +271,16 @@ class RoutingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     escalation: Annotated[
         bool, Meta(description="Go to a stronger model after two mistakes of the same tool in a row.")
     ] = True
+    compaction: Annotated[
+        Literal["routed", "all"],
+        Meta(
+            description="Whose summaries go to the target that writes them for the least: those of routed sessions, or also"
+            " those of clients that name a model themselves."
+        ),
+    ] = "routed"
+    compaction_models: Annotated[
+        tuple[str, ...], Meta(description="Patterns of the targets for summaries. Empty: those of all other requests.")
+    ] = ()
     shadow: Annotated[bool, Meta(description="Keep the current model, and record what would have been chosen.")] = False
     explore: Annotated[Part, Meta(description="Part of the tasks that try another target than the best, to learn.")] = (
         0.0

@@ -48,6 +48,14 @@ _OPENCODE_ERRANDS: tuple[tuple[bytes, RequestKind], ...] = (
     (b"tasked with summarizing conversations", "compaction"),
 )
 _SYSTEM_HEAD_BYTES = 400
+# One of these is in every request for a summary that no header tells of.
+_COMPACTION_MARKS = (
+    _CLAUDE_COMPACTION.encode(),
+    b"tasked with summarizing conversations",
+    b"compaction",
+    b"<conversation>",
+    b"# Conversation",
+)
 
 
 def request_kind(client: str, headers: Mapping[str, str], path: str, conversation: Conversation | None) -> RequestKind:
@@ -62,6 +70,18 @@ def is_count(path: str) -> bool:
     """Whether the path asks for a count of tokens."""
     bare = path.partition("?")[0].rstrip("/")
     return bare.endswith(("/count_tokens", ":countTokens", "/input_tokens"))
+
+
+def may_be_compaction(headers: Mapping[str, str], body: bytes) -> bool:
+    """Whether the request may ask for a summary of its conversation: surely not where it is false. Asked of every request, so
+    without reading it; what is compressed may be anything."""
+    if headers.get("content-encoding", "identity") not in ("", "identity"):
+        return True
+    if headers.get("x-claude-code-compaction") or headers.get("x-claude-code-request-class") == "compaction":
+        return True
+    if "compact" in headers.get("x-codex-turn-metadata", "") or headers.get("x-openai-subagent") == "compact":
+        return True
+    return any(mark in body for mark in _COMPACTION_MARKS)
 
 
 def codex_metadata(headers: Mapping[str, str], conversation: Conversation | None) -> dict[str, Any]:
