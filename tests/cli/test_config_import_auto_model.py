@@ -40,7 +40,8 @@ def test_what_is_printed_is_a_settings_file_that_says_the_same(
     loaded = load_file(made)
     assert (status, loaded.problems) == (0, ())
     assert printed.startswith("# Taken over from Pi Auto Model.\n\n[models]\n")
-    assert "not used yet: budget" in said
+    assert "Left out" not in said
+    assert (loaded.settings.budget.daily_usd, loaded.settings.budget.task_usd) == (5, 0.05)
     tables = read_auto_model(read_json(FILE)).tables
     routing = loaded.settings.routing
     assert (routing.targets, routing.pools, routing.rules) == (tables.targets, tables.pools, tables.rules)
@@ -112,3 +113,15 @@ def test_a_file_of_which_nothing_can_be_used_has_status_one(tmp_path: Path, caps
     status, printed, said = call(capsys, file)
     assert (status, printed) == (1, "")
     assert "policy must be one of" in said
+
+
+def test_limits_of_providers_that_are_there_already_stay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], user_file: Path
+) -> None:
+    theirs = tmp_path / "auto-model.json"
+    theirs.write_text('{"budget": {"providers": {"anthropic": {"dailyUsd": 9}, "openai": {"monthlyUsd": 50}}}}')
+    user_file.write_text("[budget.providers.anthropic]\ndaily_usd = 2\n")
+    status, printed, _ = call(capsys, theirs, "--write")
+    providers = load_file(user_file).settings.budget.providers
+    assert (status, providers["anthropic"].daily_usd, providers["openai"].monthly_usd) == (0, 2, 50)
+    assert "[budget.providers.anthropic]" in printed

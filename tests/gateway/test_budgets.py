@@ -17,7 +17,9 @@ from ullage.core.content import Usage
 from ullage.core.spend import SpendTotal
 from ullage.core.wire import DIALECTS, Dialect
 from ullage.daemon import Daemon
+from ullage.engine.budgets import put_session_limits
 from ullage.engine.pricing import local_day
+from ullage.stores import open_store
 from ullage.testing import FakeProvider, Fault, Reply, Rule, make_request
 from ullage.testing.gateway import run_gateway
 
@@ -346,3 +348,58 @@ async def test_what_a_sub_agent_spends_is_its_sessions(
         other = await ask(gateway, client, ask_plain(), session="other")
     assert [mine.status, agents.status, other.status] == [200, 402, 200]
     assert agents.call.session == "s/explorer"
+
+
+async def control(gateway: Daemon, client: aiohttp.ClientSession, body: Any = None) -> tuple[int, Any]:
+    """What the control route says; with a body it is posted."""
+    url, headers = f"{gateway.url}/ullage/v1/budget", {"authorization": f"Bearer {gateway.token_file.read_text()}"}
+    method = "GET" if body is None else "POST"
+    data = None if body is None else json.dumps(body).encode()
+    async with client.request(method, url, data=data, headers=headers) as response:
+        return response.status, await response.json()
+
+
+async def test_limits_of_a_session_hold_from_its_next_call_on_and_are_taken_back(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    answers(fake, 1000)
+    async with limited(fake, tmp_path) as gateway:
+        assert (await ask(gateway, client, ask_plain())).status == 200
+        status, told = await control(gateway, client, {"session": "s", "session_usd": 1.5, "on_exceed": "block"})
+        assert (status, told["limits"]) == (200, {"session_usd": 1.5, "on_exceed": "block"})
+        blocked = await ask(gateway, client, ask_plain())
+        other = await ask(gateway, client, ask_plain(), session="other")
+        _, shown = await control(gateway, client)
+        await control(gateway, client, {"session": "s", "session_usd": None, "on_exceed": None})
+        again = await ask(gateway, client, ask_plain())
+    assert [blocked.status, other.status, again.status] == [402, 200, 200]
+    assert "the session limit of 1.50 USD" in json.loads(blocked.body)["error"]["message"]
+    assert shown["session"] == "other"
+    assert shown["session_limits"] == {"s": {"session_usd": 1.5, "on_exceed": "block"}}
+    assert next(one for one in shown["rows"] if one["name"] == "daily")["used_usd"] == 2.0
+
+
+@pytest.mark.parametrize(
+    "body", [{"session": "s"}, {"session": "s", "session_usd": -1}, {"session": "s", "on_exceed": "stop"}, {"usd": 1}]
+)
+async def test_limits_that_make_no_sense_are_refused(
+    body: dict[str, Any], tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    async with limited(fake, tmp_path) as gateway:
+        status, told = await control(gateway, client, body)
+    assert (status, told["error"]["type"]) == (400, "ullage_error")
+
+
+async def test_a_command_limits_a_session_of_a_running_daemon(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ullage.engine.spending._HEED_EVERY_S", 0.005)
+    answers(fake, 1000)
+    async with limited(fake, tmp_path, store="sqlite") as gateway:
+        assert (await ask(gateway, client, ask_plain())).status == 200
+        other = open_store("sqlite", tmp_path, lambda: 1_780_000_000_000)
+        put_session_limits(other, "s", {"session_usd": 0, "on_exceed": "block"}, 1)
+        other.close()
+        while not gateway.engine.spending.watches:
+            await asyncio.sleep(0.005)
+        assert (await ask(gateway, client, ask_plain())).status == 402

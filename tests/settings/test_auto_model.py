@@ -11,6 +11,7 @@ import pytest
 from ullage.core.profiles.overrides import ModelOverride
 from ullage.settings.auto_model import AutoModelFile, is_auto_model, read_auto_model
 from ullage.settings.auto_model_keys import KEYS
+from ullage.settings.budget import BudgetProviderSettings
 from ullage.settings.catalog import catalog
 from ullage.settings.json_file import JsonFile, read_json
 from ullage.settings.routing import ActionSettings, PoolSettings, RoutingSettings, RuleSettings, TargetSettings
@@ -26,9 +27,9 @@ def notes(**data: Any) -> list[str]:
     return [note.removeprefix("auto-model.json: ") for note in read(**data).notes]
 
 
-def test_a_whole_file_is_taken_over_but_for_what_belongs_to_sending() -> None:
+def test_a_whole_file_is_taken_over() -> None:
     found = read_auto_model(read_json(FILE))
-    assert found.notes == (f"{FILE}: not used yet: budget",)
+    assert found.notes == ()
     assert found.values == {
         "routing.policy": "cost",
         "routing.pool": "general",
@@ -38,6 +39,9 @@ def test_a_whole_file_is_taken_over_but_for_what_belongs_to_sending() -> None:
         "routing.quota.window_ms": 86_400_000,
         "routing.failover.max_attempts": 4,
         "routing.failover.request_timeout_ms": 180_000,
+        "budget.task_usd": 0.05,
+        "budget.daily_usd": 5.0,
+        "budget.on_exceed": "downgrade",
         "routing.classifier.enabled": False,
         "routing.classifier.threshold": 0.4,
         "routing.classifier.timeout_ms": 2_000,
@@ -92,6 +96,8 @@ def test_every_key_has_a_setting_here() -> None:
         ({"aliases": {"a/b": 3}}, "aliases.a/b cannot be used: Expected `str | null`, got `int`"),
         ({"benchmarkOverrides": {"a/b": {"ramp": 90}}}, "benchmarkOverrides.a/b.ramp must be a number from 0 to 1"),
         ({"quota": {"providers": {"x": {"maxUsd": 0}}}}, "quota.providers.x.maxUsd must be a number above 0"),
+        ({"budget": {"dailyUsd": -1}}, "budget.dailyUsd must be a number from 0 to 1000000, not -1"),
+        ({"budget": {"providers": {"x": {"weeklyUsd": 1}}}}, "budget.providers.x.weeklyUsd is no key of Pi Auto Model"),
         ({"rules": [{"name": "r", "then": {"thinking": "lots"}}]}, "rules[0].then.thinking: 'lots' is none of off,"),
         ({"scenarios": {"reveiw": "cost"}}, "scenarios.reveiw: there is no such scenario; did you mean 'review'?"),
         ({"enabled": False}, "no counterpart here: enabled"),
@@ -137,3 +143,9 @@ def test_whatever_stands_there_is_no_error(value: Any) -> None:
             **({key: value} if key not in ("pricing", "quota") else {}),
         )
         assert isinstance(found.tables, RoutingSettings)
+
+
+def test_limits_of_providers_are_taken_over() -> None:
+    found = read(budget={"providers": {"anthropic": {"dailyUsd": 2, "monthlyUsd": 50, "onExceed": "block"}}})
+    limits = BudgetProviderSettings(daily_usd=2, monthly_usd=50, on_exceed="block")
+    assert (found.budgets, found.notes) == ({"anthropic": limits}, ())

@@ -194,6 +194,13 @@ def local_day(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).astimezone().date().isoformat()
 
 
+def time_zone(at_ms: int) -> str:
+    """The name of this machine's time zone at that moment, with its distance from UTC: `CET (+01:00)`."""
+    there = datetime.fromtimestamp(at_ms / 1000, UTC).astimezone()
+    distance = f"{there:%z}"
+    return f"{there.tzname()} ({distance[:3]}:{distance[3:5]})"
+
+
 def is_free(status: int | None, code: str) -> bool:
     """Whether a call surely cost nothing: nobody could be reached, or an error came in place of an answer. `status` is that of
     the answer, `None` where none began; `code` says why."""

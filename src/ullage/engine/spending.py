@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,8 @@ logger = logging.getLogger("ullage.engine")
 KEPT_UNDER = "ullage:budget"
 """Session of the rows whose keys are the sessions that have limits of their own. No session of a client has that name."""
 
-_READ_EVERY_MS = 2_000
+_HEED_EVERY_S = 1.0
+"""How soon a limit holds that a command has set for a session."""
 _ELSEWHERE = 4
 """So often at most another target is looked for, for the sake of a limit."""
 
@@ -78,8 +80,9 @@ class Spending:
         self._worker = Worker("ullage-spending")
         self._held: dict[str, Reservation] = {}
         self._sessions: dict[str, SessionLimits] = {}
-        self._read_ms = 0
-        self._worker.put(lambda: self._read_sessions(must=True))
+        self._closing = threading.Event()
+        self._heeding = threading.Thread(target=self._keep_heeding, name="ullage-limits", daemon=True)
+        self._heeding.start()
         self._worker.start()
 
     @property
@@ -93,8 +96,9 @@ class Spending:
         return self.limits if own is None else overlay(self.limits, own)
 
     def heed(self) -> None:
-        """Limits of sessions were changed: they hold for whatever is judged from now on. May wait for the database."""
-        self._read_sessions(must=True)
+        """Reads the limits of sessions anew: they hold for whatever is judged from now on. May wait for the database."""
+        with contextlib.suppress(StoreError):  # those that are known hold; the store says itself what is wrong with it
+            self._sessions = read_session_limits(self._store)
 
     async def admit(
         self,
@@ -164,7 +168,9 @@ class Spending:
         return False
 
     def close(self) -> None:
-        """Does what is waiting, then ends the thread."""
+        """Does what is waiting, then ends the threads."""
+        self._closing.set()
+        self._heeding.join(timeout=30)
         self._worker.close()
 
     def _reserve(self, key: str, spend: Spend, *, may_move: bool) -> Future[Reservation]:
@@ -176,7 +182,6 @@ class Spending:
         if not future.set_running_or_notify_cancel():
             return  # the client has left
         try:
-            self._read_sessions()
             verdict = self._store.ledger.reserve(self.limits_of(spend.session), spend, skip_downgrade=may_move)
             reservation = Reservation(spend, verdict)
             if verdict.reserved:
@@ -187,7 +192,6 @@ class Spending:
         future.set_result(reservation)
 
     def _settle(self, key: str, spend: Spend, cost: int | None, *, free: bool) -> None:
-        self._read_sessions()
         if key in self._held:
             self._end(key, cost, free=free)
         elif not free:
@@ -203,15 +207,13 @@ class Spending:
         else:
             ledger.settle(attempt, cost, at_ms=self._clock_ms())
 
-    def _read_sessions(self, *, must: bool = False) -> None:
-        """Reads the limits of sessions anew, now and then: commands change them in the store."""
-        now_ms = self._clock_ms()
-        if must or not 0 <= now_ms - self._read_ms < _READ_EVERY_MS:
-            self._read_ms = now_ms
-            with contextlib.suppress(
-                StoreError
-            ):  # those that are known hold; the store says itself what is wrong with it
-                self._sessions = read_session_limits(self._store)
+    def _keep_heeding(self) -> None:
+        """Commands change the limits of sessions in the store: they are to hold for the next call, though nothing was held to a
+        limit before."""
+        while True:
+            self.heed()
+            if self._closing.wait(_HEED_EVERY_S):
+                return
 
 
 def read_session_limits(store: Any) -> dict[str, SessionLimits]:

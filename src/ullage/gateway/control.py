@@ -21,6 +21,7 @@ from ullage.stores.metrics import DEFAULT_SINCE, GROUPS, parse_since, report_met
 
 from .answering import JSON
 from .asking import limit_of, now_ms
+from .budgets import Budgets
 from .keeping import Keeping
 from .openapi import describe
 from .reporting import Reporting
@@ -87,6 +88,7 @@ class Control:
         self._token = token
         keeping = Keeping(store, settings)
         steering = Steering(store, engine, settings)
+        budgets = Budgets(store, engine)
         reporting = Reporting(store, settings, sources=sources, published=published)
         self._reports: dict[str, Callable[[dict[str, str]], Any]] = {
             "sessions": self._sessions,
@@ -100,6 +102,7 @@ class Control:
             "feedback": steering.feedback,
             "outcomes": steering.outcomes,
             "quota": steering.quota,
+            "budget": budgets.budget,
             "config": reporting.config,
             "pins": keeping.pins,
             "memory": keeping.memory,
@@ -110,6 +113,7 @@ class Control:
             "route": steering.change_route,
             "feedback": steering.give_feedback,
             "outcomes": steering.give_outcome,
+            "budget": budgets.change_budget,
             "pins": keeping.change_pins,
             "memory": keeping.change_memory,
         }

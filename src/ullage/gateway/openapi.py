@@ -12,6 +12,7 @@ from ullage.stores.metrics import DEFAULT_SINCE, GROUPS
 from ullage.stores.usage import DEFAULT_SINCE as USAGE_SINCE
 from ullage.stores.usage import USAGE_GROUPS
 
+from .budgets import SetBudget
 from .keeping import MemoryChange, PinChange
 from .reporting import Planned
 from .steering import Judge, PreviewRoute, SetRoute, Vote
@@ -155,6 +156,21 @@ DESCRIBED: tuple[Described, ...] = (
         name="quota",
         says="Of each provider how much of its quota is used.",
         answer=("enabled", "providers"),
+    ),
+    Described(
+        method="get",
+        name="budget",
+        says="Every limit of what may be spent, with what is spent and reserved of it: of a session (the one that spent last), "
+        "days, months and providers.",
+        query=(_SESSION,),
+        answer=("at", "day", "time_zone", "session", "rows", "hours", "reserved", "session_limits"),
+    ),
+    Described(
+        method="post",
+        name="budget",
+        says="Limits of one session, from its next call on; null takes one back.",
+        body=SetBudget,
+        answer=("session", "limits"),
     ),
     Described(
         method="get",

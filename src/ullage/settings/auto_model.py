@@ -1,7 +1,7 @@
 """Configuration files of Pi Auto Model, an extension of Pi, read as they are (routing specification, section 31).
 
 Pi Auto Model leaves out a whole file for one wrong field. Here what is wrong is left out alone, and named with its path. What has
-no place here is named too: "not used yet" for what belongs to sending, "no counterpart" for what only the extension can do.
+no place here is named too, as "no counterpart": it is what only the extension can do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from ullage.core.profiles.overrides import ModelOverride
 from ullage.core.routing.fields import tell_meant
 from ullage.core.routing.rules_reading import read_rules
 
-from .auto_model_keys import CAPPED, KEYS, MARKS, NO_COUNTERPART, NOT_YET, SECTIONS, TABLES
+from .auto_model_keys import CAPPED, KEYS, MARKS, NO_COUNTERPART, SECTIONS, TABLES
+from .budget import BUDGET_PROVIDERS, BudgetProviderSettings
 from .catalog import Setting, catalog, convert, record_settings, shown
 from .ds4 import agent_folder
 from .overrides import find_key_problem
@@ -57,19 +58,21 @@ _QUOTA = {
     "warningUvi": "warning_uvi",
     "blockUvi": "block_uvi",
 }
+_BUDGET = {"dailyUsd": "daily_usd", "monthlyUsd": "monthly_usd", "onExceed": "on_exceed"}
 _SCORES = {name: name for name in ("ramp", "aa", "aider")}
 _Read = Callable[[dict[str, Any], str], dict[str, Any]]
 _OUR_SCENARIOS = {theirs: ours for ours, theirs in SCENARIO_NAMES.items()}
 
 
 class AutoModelFile(Struct, frozen=True, kw_only=True):
-    """One file: what it sets, by our keys, by the keys of overrides of models, and in the tables of `routing`; and what of it is
-    not used."""
+    """One file: what it sets, by our keys, by the keys of overrides of models, in the tables of `routing`, and as limits of what
+    may be spent at providers; and what of it is not used."""
 
     path: Path
     values: dict[str, Any] = {}
     overrides: dict[str, ModelOverride] = {}
     tables: RoutingSettings = RoutingSettings()
+    budgets: dict[str, BudgetProviderSettings] = {}
     notes: tuple[str, ...] = ()
 
 
@@ -90,6 +93,9 @@ def read_auto_model(file: JsonFile) -> AutoModelFile:
     prices, targets = reading.models(file.data)
     pools = reading.members(file.data.get("pools"), "pools", POOLS, reading.pool)
     quotas = reading.members(_below(file.data, "quota.providers"), "quota.providers", QUOTA_PROVIDERS, reading.quota)
+    budgets = reading.members(
+        _below(file.data, "budget.providers"), "budget.providers", BUDGET_PROVIDERS, reading.budget
+    )
     rules, scenarios = reading.rules(file.data)
     return AutoModelFile(
         path=file.path,
@@ -104,6 +110,7 @@ def read_auto_model(file: JsonFile) -> AutoModelFile:
                 providers={name: msgspec.convert(fields, QuotaProviderSettings) for name, fields in quotas.items()}
             ),
         ),
+        budgets={name: msgspec.convert(fields, BudgetProviderSettings) for name, fields in budgets.items()},
         notes=tuple(reading.notes()),
     )
 
@@ -128,7 +135,7 @@ class _Reading:
                 continue
             if name in KEYS:
                 yield from self._value(name, value)
-            elif name in NO_COUNTERPART or any(f"{name}.".startswith(f"{words}.") for words in NOT_YET):
+            elif name in NO_COUNTERPART:
                 self._note_homeless(name, value)
             elif name not in SECTIONS:
                 self._ignore(name, f"is no key of Pi Auto Model{tell_meant(name, (*KEYS, *TABLES, *SECTIONS))}")
@@ -184,6 +191,9 @@ class _Reading:
 
     def quota(self, fields: dict[str, Any], path: str) -> dict[str, Any]:
         return self._fields(fields, path, QuotaProviderSettings, _QUOTA)
+
+    def budget(self, fields: dict[str, Any], path: str) -> dict[str, Any]:
+        return self._fields(fields, path, BudgetProviderSettings, _BUDGET)
 
     def members(self, value: Any, path: str, table: str, read: _Read) -> dict[str, dict[str, Any]]:
         """The members of a table that can be used as a whole."""
@@ -250,9 +260,7 @@ class _Reading:
 
     def _note_homeless(self, name: str, value: Any) -> None:
         """A key that has no place here; of one that asks for nothing else than what is so anyway, nothing is said."""
-        if name not in NO_COUNTERPART:
-            self._homeless.setdefault("not used yet", []).append(name)
-        elif value != NO_COUNTERPART[name]:
+        if value != NO_COUNTERPART[name]:
             self._homeless.setdefault("no counterpart here", []).append(name)
 
     def _ignore(self, name: str, why: str) -> None:

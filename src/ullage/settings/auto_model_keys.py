@@ -34,6 +34,11 @@ KEYS: dict[str, tuple[str, Mapping[str, str]]] = {
     "quota.enabled": ("routing.quota.enabled", _NO_WORDS),
     "quota.windowMs": ("routing.quota.window_ms", _NO_WORDS),
     "quota.staleAfterMs": ("routing.quota.stale_after_ms", _NO_WORDS),
+    "budget.maxUsdPerTask": ("budget.task_usd", _NO_WORDS),
+    "budget.sessionUsd": ("budget.session_usd", _NO_WORDS),
+    "budget.dailyUsd": ("budget.daily_usd", _NO_WORDS),
+    "budget.monthlyUsd": ("budget.monthly_usd", _NO_WORDS),
+    "budget.onExceed": ("budget.on_exceed", _NO_WORDS),
     # What `ullage route --config` has beyond Pi Auto Model.
     "analyzer": ("routing.analyzer", _NO_WORDS),
     "cacheModel": ("routing.cache_model", _NO_WORDS),
@@ -48,17 +53,25 @@ CAPPED = {"classifier.timeoutMs": 2_000}
 """Values that Pi Auto Model takes for this one where they are larger."""
 
 TABLES = frozenset(
-    {"pools", "quota.providers", "aliases", "benchmarkOverrides", "pricing.overrides", "rules", "scenarios"}
+    {
+        "pools",
+        "quota.providers",
+        "budget.providers",
+        "aliases",
+        "benchmarkOverrides",
+        "pricing.overrides",
+        "rules",
+        "scenarios",
+    }
 )
 """Keys whose names below are the user's own, or lists of entries."""
 
-NOT_YET = ("budget",)
 NO_COUNTERPART = {"enabled": True, "cacheAware.enabled": True, "pricing.litellm.url": None}
 """With the value that asks for nothing else than what is so anyway: a client asks for the router by name, caches are always
 priced, and there is one address of the catalogue."""
 
 SECTIONS = frozenset(
-    name[:dot] for name in (*KEYS, *TABLES, *NOT_YET, *NO_COUNTERPART) for dot in range(len(name)) if name[dot] == "."
+    name[:dot] for name in (*KEYS, *TABLES, *NO_COUNTERPART) for dot in range(len(name)) if name[dot] == "."
 )
 
 MARKS = frozenset(

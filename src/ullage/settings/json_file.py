@@ -21,11 +21,11 @@ class JsonFile(Struct, frozen=True, kw_only=True):
     missing: bool = False
 
 
-def read_json(path: Path) -> JsonFile:
+def read_json(path: Path, *, largest_bytes: int = LARGEST_FILE_BYTES) -> JsonFile:
     """One file. Nothing about it is an error: what cannot be read is skipped, and says why."""
     try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            return JsonFile(path=path, skipped=f"is larger than {LARGEST_FILE_BYTES} bytes")
+        if path.stat().st_size > largest_bytes:
+            return JsonFile(path=path, skipped=f"is larger than {largest_bytes} bytes")
         data = _DECODER.decode(path.read_bytes())
     except FileNotFoundError:
         return JsonFile(path=path, skipped="is not there", missing=True)

@@ -172,6 +172,7 @@ def together(found: Sequence[Found]) -> Taken:
         values=values,
         overrides=overrides,
         routing=merge_tables([one.tables for one in routed]),
+        budgets={name: limits for one in routed for name, limits in one.budgets.items()},
         programs=tuple(programs),
         remote_providers=remote_providers,
         heuristics=merge_inspector_files(inspector),

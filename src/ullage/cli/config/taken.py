@@ -15,6 +15,7 @@ from ullage.core.privacy import PrivacySettings, RemoteProvider
 from ullage.core.profiles.heuristics import NO_HEURISTICS, Defaults, Heuristics
 from ullage.core.profiles.overrides import ModelOverride
 from ullage.settings import ORDERS, AccountingSettings, ModelSettings, Settings, catalog, load_file
+from ullage.settings.budget import BUDGET_PROVIDERS, BudgetProviderSettings, BudgetSettings
 from ullage.settings.privacy import REMOTE_PROVIDERS, is_of_privacy
 from ullage.settings.routing import QuotaSettings, RoutingSettings, RuleSettings
 from ullage.settings.toml_file import TomlError, check_toml
@@ -34,14 +35,15 @@ DS4, AUTO_MODEL = "the DS4 context engine", "Pi Auto Model"
 
 class Taken(Struct, frozen=True, kw_only=True):
     """Settings as they were found: `values` by dotted key, `overrides` of models and `remote_providers` of privacy from DS4,
-    `heuristics` from the inspector; values, prices in `overrides` and the tables of `routing` from Pi Auto Model. `programs` are
-    those that all but the heuristics are from."""
+    `heuristics` from the inspector; values, prices in `overrides`, the tables of `routing` and limits of providers in `budgets`
+    from Pi Auto Model. `programs` are those that all but the heuristics are from."""
 
     heuristics: Heuristics = NO_HEURISTICS
     values: dict[str, Any] = {}
     overrides: dict[str, ModelOverride] = {}
     remote_providers: dict[str, RemoteProvider] = {}
     routing: RoutingSettings = RoutingSettings()
+    budgets: dict[str, BudgetProviderSettings] = {}
     programs: tuple[str, ...] = ()
 
     @property
@@ -113,6 +115,7 @@ def _texts(taken: Taken, sections: Mapping[str, list[str]]) -> Iterator[str]:
         models=ModelSettings(overrides=taken.overrides),
         privacy=PrivacySettings(remote_providers=taken.remote_providers),
         routing=taken.routing,
+        budget=BudgetSettings(providers=taken.budgets),
     )
     blocks = [_block(f"[{section}]", lines) if section else "\n".join(lines) for section, lines in sections.items()]
     blocks += [_block(header, field_lines(entry)) for _, header, entry in members(settings)]
@@ -164,6 +167,9 @@ def _known(taken: Taken, own: Loaded) -> Iterator[str]:
         if name in own.settings.privacy.remote_providers
     )
     yield from (header for key, header, member in _routed(taken.routing) if _is_there(key, member, own))
+    yield from (
+        f"[{BUDGET_PROVIDERS}.{toml_key(name)}]" for name in taken.budgets if name in own.settings.budget.providers
+    )
     there = own.settings.accounting
     if there.defaults != Defaults() and taken.heuristics.defaults != Defaults():
         yield "[accounting.defaults]"
@@ -191,6 +197,7 @@ def _without_known(taken: Taken, own: Loaded) -> Taken:
             rules=tuple(rule for rule in found.rules if rule not in there.rules),
         ),
         routing=_without_known_tables(taken.routing, own),
+        budgets={name: one for name, one in taken.budgets.items() if name not in own.settings.budget.providers},
         programs=taken.programs,
     )
 
