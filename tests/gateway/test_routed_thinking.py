@@ -110,6 +110,18 @@ async def test_the_clients_own_thinking_can_be_left_to_it(
     assert "x-ullage-thinking" not in came.headers
 
 
+async def test_what_is_left_to_the_client_is_said_as_the_model_takes_it(
+    tmp_path: Path, strict: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    asked = {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}}
+    async with run_routed(strict, tmp_path, **BUDGETED) as gateway:
+        override(gateway, "thinking", "pi")
+        came = await Talk(gateway, client, **asked).say(HARD)
+    assert came.status == 200
+    assert last_body(strict)["thinking"] == {"type": "enabled", "budget_tokens": 2_048}
+    assert came.headers["x-ullage-thinking"] == "low"
+
+
 async def test_an_answer_is_asked_to_be_no_longer_than_the_model_gives(
     tmp_path: Path, strict: FakeProvider, client: aiohttp.ClientSession
 ) -> None:

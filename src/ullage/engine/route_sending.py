@@ -9,7 +9,7 @@ from ullage.core.translation import Target, fit_members
 from ullage.core.wire import render
 from ullage.core.wire.foreign import without_thinking
 from ullage.core.wire.identity import without_identity
-from ullage.core.wire.thinking import write_thinking
+from ullage.core.wire.thinking import find_misfit, write_thinking
 
 from .facts import TwoGenerations
 
@@ -113,6 +113,8 @@ def _options(
     rule = rule_of(model)
     if model.reasoning is False or _opens_without_thinking(conversation, facts, is_foreign):
         level = "off"
+    if level is None and rule is not None:
+        level = find_misfit(conversation, rule, changed=options)
     if level is not None and (rule is not None or model.reasoning is False):
         thinking = write_thinking(conversation, rule, level, changed=options)
         options |= thinking.options

@@ -10,7 +10,7 @@ import pytest
 from ullage.core.profiles.thinking import THINKING_LEVELS, ThinkingLevel, find_thinking_rule, rule_of_levels
 from ullage.core.wire import DIALECTS, Dialect, parse_request, render
 from ullage.core.wire.options import REMOVED
-from ullage.core.wire.thinking import write_thinking
+from ullage.core.wire.thinking import find_misfit, write_thinking
 from ullage.testing.members import find_bad_member
 
 
@@ -167,3 +167,50 @@ def test_what_is_sent_otherwise_counts_for_how_much_a_model_may_think() -> None:
     changed: dict[tuple[str, ...], Any] = {("max_tokens",): 8_192, ("temperature",): REMOVED}
     thinking = write_thinking(conversation, find_thinking_rule("claude-sonnet-4-5"), "high", changed=changed)
     assert thinking.options["thinking", "budget_tokens"] == 7_168
+
+
+@pytest.mark.parametrize(
+    ("dialect", "model", "members", "level"),
+    [
+        ("openai-chat", "gpt-5.1", {"reasoning_effort": "minimal"}, "minimal"),
+        ("openai-chat", "gpt-5", {"reasoning_effort": "minimal"}, None),
+        ("openai-chat", "gpt-5", {"reasoning_effort": "none"}, "off"),
+        ("openai-chat", "gpt-5.4", {"reasoning_effort": "none"}, None),
+        ("openai-chat", "gpt-5", {}, None),
+        ("openai-chat", "gpt-5", {"reasoning_effort": "much"}, "medium"),
+        ("openai-responses", "o4-mini", {"reasoning": {"effort": "xhigh"}}, "xhigh"),
+        ("openai-responses", "o4-mini", {"reasoning": {"summary": "auto"}}, None),
+        ("anthropic", "claude-sonnet-4-5", {"thinking": {"type": "enabled", "budget_tokens": 5_000}}, None),
+        ("anthropic", "claude-opus-5", {"thinking": {"type": "enabled", "budget_tokens": 5_000}}, "low"),
+        ("anthropic", "claude-haiku-4-5", {"thinking": {"type": "adaptive"}}, "medium"),
+        ("anthropic", "claude-haiku-4-5", {"output_config": {"effort": "high"}}, "high"),
+        ("anthropic", "claude-opus-5", {"thinking": {"type": "adaptive"}}, None),
+        ("anthropic", "claude-opus-4-6", {"output_config": {"effort": "xhigh"}}, "xhigh"),
+        ("anthropic", "claude-haiku-4-5", {"thinking": {"type": "disabled"}}, None),
+        ("gemini", "gemini-2.5-pro", {"generationConfig": {"thinkingConfig": {"thinkingBudget": 0}}}, "off"),
+        ("gemini", "gemini-2.5-flash", {"generationConfig": {"thinkingConfig": {"thinkingBudget": 0}}}, None),
+        ("gemini", "gemini-2.5-flash", {"generationConfig": {"thinkingConfig": {"thinkingBudget": -1}}}, None),
+        ("gemini", "gemini-2.5-flash", {"generationConfig": {"thinkingConfig": {"thinkingLevel": "HIGH"}}}, "high"),
+        ("gemini", "gemini-3-flash", {"generationConfig": {"thinkingConfig": {"thinkingLevel": "HIGH"}}}, None),
+        ("gemini", "gemini-3-flash", {"generationConfig": {"thinkingConfig": {"thinkingBudget": 20_000}}}, "high"),
+        ("gemini", "gemini-3-flash", {"generationConfig": {"thinkingConfig": {"includeThoughts": True}}}, None),
+    ],
+)
+def test_what_the_client_asks_for_itself_is_only_replaced_where_the_model_does_not_take_it(
+    dialect: Dialect, model: str, members: dict[str, Any], level: ThinkingLevel | None
+) -> None:
+    rule = find_thinking_rule(model)
+    assert rule is not None
+    conversation = parse_request(json.dumps(members).encode(), dialect)
+    assert find_misfit(conversation, rule) == level
+    if level is not None:
+        options = write_thinking(conversation, rule, level).options
+        assert find_bad_member(dialect, json.loads(render(conversation, options=options)), model) is None
+
+
+def test_a_budget_that_no_longer_fits_into_the_answer_is_a_misfit() -> None:
+    asked = {"thinking": {"type": "enabled", "budget_tokens": 20_000}, "max_tokens": 64_000}
+    conversation, rule = parse_request(json.dumps(asked).encode(), "anthropic"), find_thinking_rule("claude-haiku-4-5")
+    assert rule is not None
+    assert find_misfit(conversation, rule) is None
+    assert find_misfit(conversation, rule, changed={("max_tokens",): 8_192}) == "high"

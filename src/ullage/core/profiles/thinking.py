@@ -60,6 +60,15 @@ THINKING_BUDGETS: Mapping[ThinkingLevel, Value] = MappingProxyType(
     {"minimal": 1_024, "low": 2_048, "medium": 8_192, "high": 16_384, "xhigh": 24_576, "max": 32_000}
 )
 """Tokens of each level where a budget is told."""
+# Half way between the budgets of the levels.
+_MOST_TOKENS: tuple[tuple[int, ThinkingLevel], ...] = (
+    (0, "off"),
+    (1_536, "minimal"),
+    (5_120, "low"),
+    (12_288, "medium"),
+    (20_480, "high"),
+    (28_288, "xhigh"),
+)
 
 _GEMINI_BUDGETS = MappingProxyType({**THINKING_BUDGETS, "max": 24_576})
 _CLAUDE_BUDGET = ThinkingRule(levels=THINKING_BUDGETS, omits=True)
@@ -101,3 +110,16 @@ def rule_of_levels(levels: Mapping[str, str | None]) -> ThinkingRule:
     had = {level: value for level in THINKING_LEVELS if (value := levels.get(level)) is not None}
     off = had.pop("off", None)
     return ThinkingRule(levels=had, off=off, omits="off" in levels and off is None, listed=True)
+
+
+def level_of_budget(tokens: int) -> ThinkingLevel | None:
+    """The level whose own budget is nearest; below zero the model decides, which is no level."""
+    if tokens < 0:
+        return None
+    return next((level for most, level in _MOST_TOKENS if tokens <= most), "max")
+
+
+def level_of_word(word: str) -> ThinkingLevel | None:
+    """The level that OpenAI, Anthropic and Gemini call so, in capitals or not; `None` for any other word."""
+    name = "off" if word.lower() == "none" else word.lower()
+    return next((level for level in THINKING_LEVELS if level == name), None)

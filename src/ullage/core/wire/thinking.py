@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ullage.core.profiles.thinking import LEAST_BUDGET_TOKENS, THINKING_BUDGETS
+from ullage.core.profiles.thinking import LEAST_BUDGET_TOKENS, THINKING_BUDGETS, level_of_budget, level_of_word
 
 from .jsontext import decode
 from .options import REMOVED
@@ -30,6 +30,7 @@ _ANTHROPIC_WORDS = frozenset({"low", "medium", "high", "xhigh", "max"})
 # Hosts that speak OpenAI's protocol for models with budgets make a budget of a word; of these each knows three.
 _LEAST_WORDS: Mapping[ThinkingLevel, Value] = {"minimal": "low", "low": "low", "medium": "medium"}
 _MOST_WORD = "high"
+_USUAL_LEVEL: ThinkingLevel = "medium"
 _UNCHANGED: Mapping[Path, Any] = MappingProxyType({})
 
 
@@ -54,6 +55,29 @@ def write_thinking(
     """
     value = rule_in(rule, conversation.dialect).value_of(level) if rule is not None else None
     return _WRITERS[conversation.dialect](_Members(conversation, changed), value)
+
+
+def find_misfit(
+    conversation: Conversation, rule: ThinkingRule, *, changed: Mapping[Path, Any] = _UNCHANGED
+) -> ThinkingLevel | None:
+    """The level of thinking that the client asks for itself in words or numbers that the model of this rule does not take; `None`
+    where it asks for none, or where it can be sent as it is."""
+    members, spoken = _Members(conversation, changed), rule_in(rule, conversation.dialect)
+    said = _SAID[conversation.dialect](members)
+    if said is None:
+        return None
+    taken = {*spoken.levels.values(), *([spoken.off] if spoken.off is not None else [])}
+    if isinstance(said, str):
+        return None if said in taken or (said.lower() in taken) else level_of_word(said) or _USUAL_LEVEL
+    room = members.room if conversation.dialect == "anthropic" else None
+    fits = any(map(_is_budget, spoken.levels.values())) and (room is None or said < room)
+    if fits and (said or spoken.off == 0):
+        return None
+    return level_of_budget(said) or _USUAL_LEVEL
+
+
+def _is_budget(value: Value) -> bool:
+    return isinstance(value, int)
 
 
 def rule_in(rule: ThinkingRule, dialect: Dialect) -> ThinkingRule:
@@ -200,6 +224,42 @@ def _gemini(members: _Members, value: Value | None) -> Thinking:
     return Thinking({(holder, inner, told): value, (holder, inner, other): REMOVED}, on=value != 0)
 
 
+def _said_to_anthropic(members: _Members) -> Value | None:
+    """Adaptive thinking without an effort is as much as the model's usual one; an effort may stand alone."""
+    thinking, config = members.find("thinking"), members.find("output_config")
+    asked = thinking if isinstance(thinking, dict) else {}
+    effort = config.get("effort") if isinstance(config, dict) else None
+    if asked.get("type") == "enabled":
+        return _value(asked.get("budget_tokens"))
+    if asked.get("type") == "adaptive":
+        return _value(effort) or _USUAL_LEVEL
+    return _value(effort)
+
+
+def _said_to_responses(members: _Members) -> Value | None:
+    reasoning = members.find("reasoning")
+    return _value(reasoning.get("effort")) if isinstance(reasoning, dict) else None
+
+
+def _said_to_gemini(members: _Members) -> Value | None:
+    config = next((members.find(name) for name in CONFIGS if name in members.conversation.options), None)
+    thinking = config.get("thinkingConfig", config.get("thinking_config")) if isinstance(config, dict) else None
+    if not isinstance(thinking, dict):
+        return None
+    names = ("thinkingLevel", "thinking_level", "thinkingBudget", "thinking_budget")
+    return next((_value(thinking[name]) for name in names if name in thinking), None)
+
+
+def _value(said: Any) -> Value | None:
+    return said if isinstance(said, str) or type(said) is int else None
+
+
+_SAID: Mapping[Dialect, Callable[[_Members], Value | None]] = {
+    "anthropic": _said_to_anthropic,
+    "openai-chat": lambda members: _value(members.find("reasoning_effort")),
+    "openai-responses": _said_to_responses,
+    "gemini": _said_to_gemini,
+}
 _WRITERS: Mapping[Dialect, Callable[[_Members, Value | None], Thinking]] = {
     "anthropic": _anthropic,
     "openai-chat": _chat,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from ullage.core.translation.efforts import effort_of_word, level_of_budget
+from ullage.core.profiles.thinking import level_of_budget
+from ullage.core.translation.efforts import effort_of_word
 from ullage.core.translation.losses import refuse
 from ullage.core.translation.nouns import (
     REDACTED,
