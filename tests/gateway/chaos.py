@@ -175,7 +175,8 @@ def check_ledger(gateway: Daemon) -> None:
 def check(case: Case, seen: Seen, asked: int) -> str:
     """What became of a case: `whole`, `broken` or `error`. Fails where the client saw anything that it should not have.
 
-    `asked` is how often the provider was asked. On a busy machine a call may be given up before the provider has taken it.
+    `asked` is how often the provider was asked. On a busy machine a call may be given up before the provider has taken it, or
+    before it has chosen its answer, which the next call gets then.
     """
     told = int(seen.headers["x-ullage-attempts"])
     assert asked <= told <= 3, f"{asked} calls, {told} told"
@@ -189,12 +190,11 @@ def check(case: Case, seen: Seen, asked: int) -> str:
         return "error"
     answer = read(case, seen)
     assert len(heard) <= 1, f"words of {heard}"
+    assert set(heard) <= set(WORDS[:asked]), f"{heard} after {asked} calls"
     assert len(answer.tool_calls) <= 1, "a call of a tool twice"
     if answer.complete and answer.error_type is None and not seen.broken:
-        # What the client has is what the last target that was asked has said.
-        assert heard == [WORDS[min(asked, len(WORDS)) - 1]], f"{heard} after {asked} calls"
+        assert len(heard) == 1, "a whole answer says something"
         return "whole"
-    assert not heard or heard == [WORDS[min(asked, len(WORDS)) - 1]]
     return "broken"
 
 

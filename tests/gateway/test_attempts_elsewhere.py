@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -143,6 +145,30 @@ async def test_a_target_that_costs_more_than_may_be_spent_is_not_asked(
     assert (came.route["target"], came.call.model) == (FRONTIER, FRONTIER.partition("/")[2])
     assert [one["target"] for one in came.route["attempts"]] == [FRONTIER]
     assert came.route["notes"][-1].startswith("nobody else is asked: ")
+
+
+async def test_what_is_reserved_for_an_attempt_that_comes_too_late_is_free_again(
+    tmp_path: Path, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = {"daily_usd": 100.0, "on_exceed": "block"}
+    failover = {"failover": {"request_timeout_ms": 400}}
+    async with FakeProvider([Rule(times=1), Rule(times=1, fault=DOWN)]) as fake:
+        async with run_routed(fake, tmp_path, budget=limits, routing=failover) as gateway:
+            request = make_request("anthropic", model="auto", turns=(HARD,))
+            assert (await ask(gateway, client, request)).status == 200
+            reserve, calls = gateway.store.ledger.reserve, itertools.count()
+
+            def slowly(*args: Any, **kwargs: Any) -> Any:
+                if next(calls):
+                    time.sleep(0.6)
+                return reserve(*args, **kwargs)
+
+            monkeypatch.setattr(gateway.store.ledger, "reserve", slowly)
+            came = await ask(gateway, client, request, session="other")
+            assert len(fake.requests) == 2
+            assert await asyncio.to_thread(gateway.engine.flush)
+            assert gateway.store.ledger.open_attempts() == []
+    assert (came.status, came.headers["x-ullage-attempts"]) == (504, "1")
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

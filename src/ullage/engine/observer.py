@@ -347,7 +347,10 @@ class Observer:
 
     def _settle_spend(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
         """What a call cost. Of an answer that broke nobody knows: what was reserved for it stays."""
-        if exchange.endpoint.purpose != "generate" or exchange.given_up:
+        if exchange.endpoint.purpose != "generate":
+            return
+        if exchange.given_up:  # it is counted already
+            self.spending.forget(exchange)
             return
         whole = answer is not None and answer.complete and answer.error_type is None
         usage = answer.usage if answer is not None and whole else None

@@ -158,6 +158,10 @@ class Spending:
         free = is_free(given_up.status, given_up.failure.code)
         self._worker.put(lambda: self._end(exchange.id, None, free=free), urgent=True)
 
+    def forget(self, exchange: Exchange) -> None:
+        """What is reserved for an attempt that was never sent, as its request was over before, is free again."""
+        self._worker.put(lambda: self._end(exchange.id, None, free=True), urgent=True)
+
     def flush(self, timeout_s: float) -> bool:
         """Waits until everything put in so far is done. False if that took too long."""
         done: Future[None] = Future()
