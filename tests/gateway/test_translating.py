@@ -400,6 +400,24 @@ def test_an_answer_that_is_not_encoded_as_it_claims_is_an_error(coding: bytes) -
     assert not streamed.complete
 
 
+def test_an_answer_that_is_far_too_long_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ullage.gateway.translating.MOST_BYTES", 100)
+    one = answer([], stream=False)
+    one.feed(BODY[:60])
+    assert not one.is_lost
+    one.feed(BODY[60:])
+    assert one.is_lost
+    assert b'"error"' in one.finish()
+    assert one.head()[0] == 502
+
+
+def test_of_a_stream_that_has_failed_nothing_more_is_read() -> None:
+    one = answer([], stream=True)
+    one.feed(STREAM[:100] + b"\n\n" + b'data: {"type": "error", "error": {"type": "api_error", "message": "Oh."}}\n\n')
+    assert one.is_lost
+    assert one.finish() == b""
+
+
 def test_an_answer_without_a_stream_to_a_client_that_wants_one_becomes_a_stream() -> None:
     one = answer([(b"content-type", b"application/json")], stream=True)
     assert one.streams

@@ -16,7 +16,7 @@ from ullage.engine.encoding import ANSWER_LIMIT_BYTES, make_decoder
 from .headers import answer_headers, losses_header
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ullage.core.translation import Loss, TranslatedRequest
     from ullage.engine import Endpoint, Exchange
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 # What means the same to all clients; limits and ids of other providers would be taken for those of the client's own.
 _KEPT = frozenset({b"retry-after", b"retry-after-ms", b"x-should-retry", b"date", b"cache-control"})
+MOST_BYTES = 64 * 1024 * 1024
+"""The longest answer that is no stream: it is held whole."""
+
 _FIRST_ERROR = 400
 _UNREADABLE = 502
 
@@ -58,6 +61,7 @@ class TranslatedAnswer:
         self._kept = [pair for pair in answer_headers(headers, status) if pair[0] in _KEPT]
         self._decode = _make_decoder(headers)
         self._body: list[bytes] = []
+        self._body_bytes = 0
         self._told = translated.dropped
         self._translator = AnswerTranslator(
             exchange.dialect,
@@ -73,17 +77,18 @@ class TranslatedAnswer:
         return self._translator.complete
 
     @property
+    def is_lost(self) -> bool:
+        """Whether nothing can be made of what is still to come: it cannot be read, is far too long, or a stream has failed."""
+        return self._decode is None or self._translator.failure is not None
+
+    @property
     def dropped(self) -> Sequence[Loss]:
         """What of the answer the client is not told."""
         return self._translator.dropped
 
     def feed(self, chunk: bytes) -> bytes:
         """What the client is sent for the next bytes of the target."""
-        plain = self._plain(chunk)
-        if self.streams:
-            return self._translator.feed(plain)
-        self._body.append(plain)
-        return b""
+        return b"".join(map(self._take, self._plain(chunk)))
 
     def finish(self) -> bytes:
         """What the client is sent when no more comes. An answer that was cut off, or cannot be read, ends with an error."""
@@ -103,15 +108,24 @@ class TranslatedAnswer:
             headers.append((b"content-length", str(len(self._body[0])).encode()))
         return self._status, headers
 
-    def _plain(self, chunk: bytes) -> bytes:
-        """The bytes without their content encoding; nothing behind any that is not what it claims."""
+    def _take(self, plain: bytes) -> bytes:
+        if self.streams:
+            return self._translator.feed(plain)
+        self._body_bytes += len(plain)
+        if self._body_bytes > MOST_BYTES:
+            self._body, self._decode = [], None
+        else:
+            self._body.append(plain)
+        return b""
+
+    def _plain(self, chunk: bytes) -> Iterator[bytes]:
+        """The bytes without their content encoding, in pieces; nothing behind any that is not what it claims."""
         if self._decode is None:
-            return b""
+            return
         try:
-            return b"".join(self._decode(chunk))
+            yield from self._decode(chunk)
         except ValueError:
             self._decode = None
-            return b""
 
 
 def _make_decoder(headers: Headers) -> Decoder | None:
@@ -140,7 +154,7 @@ async def relay_translated(
         if answer.streams:
             await _begin(send, answer, extra)
         try:
-            while chunk := await response.read():
+            while not answer.is_lost and (chunk := await response.read()):
                 exchange.answer_chunk(chunk)
                 if piece := answer.feed(chunk):
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
@@ -152,7 +166,7 @@ async def relay_translated(
     except BaseException:
         response.abort()
         raise
-    if end == "cut":
+    if end == "cut" or answer.is_lost:
         response.abort()
     else:
         response.release()
