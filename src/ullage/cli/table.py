@@ -18,6 +18,7 @@ COMMANDS: Table = {
     "outcome": ("ullage.cli.outcome:command", "Say how a task went."),
     "quota": ("ullage.cli.quota:command", "Show how near each provider is to its limits."),
     "budget": ("ullage.cli.budget:command", "Show and limit what is spent."),
+    "spend": ("ullage.cli.budget:command", "Show and limit what is spent."),
     "probe": ("ullage.cli.probe:command", "Measure a request's sections at any upstream."),
     "sessions": ("ullage.cli.sessions:command", "List the sessions seen, or show one."),
     "manifest": ("ullage.cli.manifest:command", "Show the record of one call."),

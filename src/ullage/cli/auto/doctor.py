@@ -13,6 +13,7 @@ from ullage.core.errors import CallError, InputError
 from ullage.core.terminal import safe
 
 from .holding import hold, told
+from .metrics import seconds, usd
 from .place import look, whose
 from .rules import routing_problems
 
@@ -25,6 +26,21 @@ if TYPE_CHECKING:
     from .asking import Asking
     from .place import Place
 
+_HEADER = (
+    "target",
+    "key",
+    "eligible",
+    "window",
+    "images",
+    "tier",
+    "calls",
+    "success",
+    "median",
+    "first",
+    "cost",
+    "circuit",
+    "quota",
+)
 _MONTH_MS = 30 * 24 * 3_600_000
 
 
@@ -58,6 +74,9 @@ def examine(place: Place) -> dict[str, Any]:
         "scenarios": sum(one.scenario for one in entries),
         **held,
         "scope": list(place.settings.routing.models),
+        "current": _current(place),
+        "dialects": [],
+        "failover": place.settings.routing.failover.max_attempts,
         "decisions": len(list_decisions(place.store, place.session or None, limit=records.MATCHES)),
         "preferences": _preferences(place.store),
         "circuits": Health(place.store).report(records.now_ms()),
@@ -77,12 +96,14 @@ def examine(place: Place) -> dict[str, Any]:
         **report,
         "cold": next((note for note in preview.planned.notes if note.startswith("cache cold")), None),
         "context_tokens": asking.standing.context_tokens,
+        "dialects": sorted({one.model.api for one in asking.candidates if one.model.api is not None}),
         "fault": f"{eligible.stop.code}: {eligible.stop.message}" if eligible.stop is not None else None,
         "candidates": _candidates(place, asking, eligible),
     }
 
 
 def _candidates(place: Place, asking: Asking, eligible: Eligible) -> list[dict[str, Any]]:
+    from ullage.engine.health import Health
     from ullage.stores.routed import report_routed
 
     from .asking import recall_quotas
@@ -91,6 +112,7 @@ def _candidates(place: Place, asking: Asking, eligible: Eligible) -> list[dict[s
     quotas = recall_quotas(place.settings, place.store).signals(now)
     rows = report_routed(place.store, since_ms=now - _MONTH_MS, until_ms=now)["targets"]
     metrics = {row["target"]: row for row in rows}
+    circuits = {one["target"]: one["state"] for one in Health(place.store).report(now)}
     out = {one.target: one for one in eligible.excluded}
     return [
         {
@@ -102,10 +124,23 @@ def _candidates(place: Place, asking: Asking, eligible: Eligible) -> list[dict[s
             "tier": one.capability.overall,
             "attempts": metrics.get(one.target, {}).get("attempts", 0),
             "success_rate": metrics.get(one.target, {}).get("success_rate"),
+            "latency_ms": metrics.get(one.target, {}).get("latency_ms"),
+            "ttft_ms": metrics.get(one.target, {}).get("ttft_ms"),
+            "cost_usd": metrics.get(one.target, {}).get("cost_usd"),
+            "predicted": metrics.get(one.target, {}).get("predicted"),
+            "circuit": circuits.get(one.target, "closed"),
             "quota": quotas.get(one.model.provider, ("unknown", None))[0],
         }
         for one in sorted(asking.candidates, key=_by_target)
     ]
+
+
+def _current(place: Place) -> str | None:
+    """The target that the session is at."""
+    from ullage.engine.judging import newest_decision
+
+    newest = newest_decision(place.store, place.session) if place.session else None
+    return (newest.route or {}).get("target") if newest is not None else None
 
 
 def _by_target(candidate: Candidate) -> str:
@@ -126,11 +161,15 @@ def _render(report: dict[str, Any]) -> Iterator[str]:
     facts = {
         "session": report["session"] or "all",
         "activation": "on" if report["enabled"] and report["activation"].value == "active" else "off",
+        "current": report["current"] or "none yet",
         "policy": told(report["policy"]),
         "pin": told(report["pin"]),
         "pool": told(report["pool"]),
         "thinking": told(report["thinking"]),
         "scope": scope,
+        "candidates": f"{len(report['candidates'])}, {_eligible(report)} of them eligible now",
+        "dialects": ", ".join(report["dialects"]) or "none",
+        "failover": _failover(report["failover"]),
         "rules": f"{report['rules']}; scenarios: {report['scenarios']}",
         "context": f"{tokens(report['context_tokens'])} tokens",
         "cache": report["cold"] or "warm, or not known",
@@ -144,8 +183,18 @@ def _render(report: dict[str, Any]) -> Iterator[str]:
         yield f"Nobody may take a request: {report['fault']}"
     if report["candidates"]:
         yield ""
-        header = ("target", "key", "eligible", "window", "images", "tier", "calls", "success", "quota")
-        yield from table(header, [_cells(one) for one in report["candidates"]], right=(3, 6, 7))
+        yield from table(_HEADER, [_cells(one) for one in report["candidates"]], right=(3, 6, 7, 8, 9, 10))
+
+
+def _eligible(report: dict[str, Any]) -> int:
+    return sum(one["excluded"] is None for one in report["candidates"])
+
+
+def _failover(attempts: int) -> str:
+    """Whether a request that fails is sent again within itself."""
+    if attempts == 1:
+        return "off: a request that fails is not sent to another target"
+    return f"up to {attempts} targets for a request, until one says something"
 
 
 def _tell_circuit(one: dict[str, Any]) -> str:
@@ -172,5 +221,9 @@ def _cells(one: dict[str, Any]) -> tuple[str, ...]:
         one["tier"],
         str(one["attempts"] or "-"),
         "-" if one["success_rate"] is None else f"{one['success_rate']:.0%}",
+        seconds((one["latency_ms"] or {}).get("p50")),
+        seconds((one["ttft_ms"] or {}).get("p50")),
+        usd(one["cost_usd"]),
+        one["circuit"],
         one["quota"],
     )

@@ -72,23 +72,25 @@ def _figures(row: dict[str, Any]) -> tuple[str, ...]:
     return (
         str(row["attempts"]),
         "-" if row["success_rate"] is None else f"{row['success_rate']:.0%}",
-        *(_time(times[name]) for name in ("average", "p50", "p95")),
-        f"{_usd(row['cost_usd'])}{'+' if row['unpriced'] else ''}",
-        _usd(predicted["usd"]),
-        _usd(predicted["cost_usd"]),
+        *(seconds(times[name]) for name in ("average", "p50", "p95")),
+        f"{usd(row['cost_usd'])}{'+' if row['unpriced'] else ''}",
+        usd(predicted["usd"]),
+        usd(predicted["cost_usd"]),
     )
 
 
 def _of_target(row: dict[str, Any]) -> tuple[str, str]:
     factor = row["predicted"]["factor"]
-    return _time(row["ttft_ms"]["p50"]), "-" if factor is None else f"{factor:.2f}"
+    return seconds(row["ttft_ms"]["p50"]), "-" if factor is None else f"{factor:.2f}"
 
 
-def _time(milliseconds: float | None) -> str:
+def seconds(milliseconds: float | None) -> str:
+    """A time for people; a dash where none is known."""
     if milliseconds is None:
         return "-"
     return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
 
 
-def _usd(amount: float | None) -> str:
+def usd(amount: float | None) -> str:
+    """Money for people; a dash where none is known."""
     return "-" if amount is None else f"${amount:.4f}"
