@@ -30,6 +30,19 @@ def test_a_real_client_works_through_the_gateway_which_changes_nothing(name: str
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "dialect"),
+    [("claude-code", "openai-responses"), ("codex", "anthropic"), ("gemini-cli", "openai-chat")],
+)
+def test_a_real_client_works_with_a_provider_of_another_protocol(name: str, dialect: str) -> None:
+    if not (ROOT / ".clients" / CLIENTS[name].program).exists():
+        pytest.skip(f"{name} is not installed: run `scripts/clients/install --all`")
+    command = [sys.executable, "scripts/try_client.py", name, "--translated", dialect]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["claude-code", "codex", "pi", "opencode"])
 def test_a_real_client_works_in_managed_mode_while_its_history_does_not_fit(name: str) -> None:
     if not (ROOT / ".clients" / CLIENTS[name].program).exists():
