@@ -76,6 +76,24 @@ def test_what_was_set_can_be_taken_back(run: Run, tell: Tell, data_dir: Path) ->
     assert tell("auto", "mode")["policy"] == {"value": "balanced", "source": "settings"}
 
 
+def test_whoever_takes_something_back_is_told_what_holds_again(run: Run, config: Path) -> None:
+    def told(*arguments: str) -> str:
+        return run("auto", *arguments)[1].strip()
+
+    run("auto", "mode", "cost", "--default")
+    written = next(
+        number for number, line in enumerate(config.read_text().splitlines(), 1) if line.startswith("policy")
+    )
+    assert told("mode", "--clear", "--default") == (
+        f"The policy is cost again, as {config}:{written} says, for all sessions."
+    )
+    assert told("thinking", "--clear", "--default") == "Thinking is auto again, as by default, for all sessions."
+    assert told("pool", "--clear") == "The pool is none again, as by default, for session 3f2a91c0."
+    run("auto", "pin", STRONG, "--default")
+    assert told("unpin") == "The pin is none again, as by default, for session 3f2a91c0."
+    assert told("unpin", "--default") == "The pin is none again, as by default, for all sessions."
+
+
 def test_pool_off_is_no_pool_whatever_the_settings_say(run: Run, tell: Tell, config: Path) -> None:
     config.write_text(config.read_text().replace("[routing]", '[routing]\npool = "pair"'))
     assert tell("auto", "pool")["pool"] == {"value": "pair", "source": "settings"}

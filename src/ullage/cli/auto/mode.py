@@ -13,7 +13,7 @@ from ullage.core.terminal import safe
 
 from .completion import complete_policy
 from .holding import hold, told
-from .place import Where, change, clear_option, keep, look, set_for, tell_set, whose
+from .place import Where, change, clear_option, keep, look, set_for, take_back, tell_set, whose
 
 if TYPE_CHECKING:
     from ullage.cli.config.writing import Set
@@ -36,7 +36,7 @@ def command(
     if policy is not None and clear:
         raise CallError("mode: A policy and --clear exclude each other.", hint="Leave one of them out.")
     if clear:
-        set_for(where, "policy", None, done="The policy is that of the settings again", as_json=as_json)
+        take_back(where, "policy", "The policy", as_json=as_json)
     elif policy is None:
         _show(where, as_json=as_json)
     elif everyone:

@@ -120,6 +120,19 @@ def set_for(where: Where, key: Key, word: str | None, *, done: str, as_json: boo
     tell_set(place, {key: value}, done, as_json=as_json, notes=notes)
 
 
+def take_back(where: Where, key: Key, noun: str, *, as_json: bool) -> None:
+    """Takes back what was set for a session or for all, and tells what the settings say, which hold again."""
+    from .holding import hold
+
+    with change(*where) as (place, store):
+        keep(place, store, key, None)
+        held, notes = hold(place)[key], tuple(_others(place, key, None))
+    said = place.loaded.sources.get(f"routing.{key}")
+    why = f"as {said} says" if said is not None and said.kind != "default" else "as by default"
+    value = "none" if held.value is None else held.value
+    tell_set(place, {key: None}, f"{noun} is {value} again, {why},", as_json=as_json, notes=notes, holds=held)
+
+
 def keep(place: Place, store: Store, key: Key, word: str | None) -> str | None:
     """Keeps what was set, if it makes sense; the value. Raises `CallError` if not."""
     from ullage.engine.steering import check_setting, put_settings

@@ -13,7 +13,7 @@ from ullage.core.terminal import safe
 
 from .completion import complete_pool
 from .holding import hold, told
-from .place import Where, clear_option, look, set_for, whose
+from .place import Where, clear_option, look, set_for, take_back, whose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ def command(
     if name is not None and clear:
         raise CallError("pool: A pool and --clear exclude each other.", hint="Leave one of them out.")
     if clear:
-        set_for(where, "pool", None, done="The pool is that of the settings again", as_json=as_json)
+        take_back(where, "pool", "The pool", as_json=as_json)
     elif name is not None:
         done = (
             "No pool is active, from the next task on,"

@@ -11,7 +11,7 @@ from ullage.core.terminal import safe
 
 from .completion import complete_level
 from .holding import hold, told
-from .place import Where, clear_option, look, set_for, whose
+from .place import Where, clear_option, look, set_for, take_back, whose
 
 _DONE = {
     "auto": "Each task has the thinking that it asks for",
@@ -43,7 +43,7 @@ def command(
     if (mode == "fixed") != (level is not None):
         raise CallError("thinking: A LEVEL goes with `fixed`, and with nothing else.", hint="For example `fixed low`.")
     if clear:
-        set_for(where, "thinking", None, done="Thinking is as the settings say again", as_json=as_json)
+        take_back(where, "thinking", "Thinking", as_json=as_json)
     elif mode is None:
         _show(where, as_json=as_json)
     else:
