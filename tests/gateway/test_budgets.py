@@ -403,3 +403,33 @@ async def test_a_command_limits_a_session_of_a_running_daemon(
         while not gateway.engine.spending.watches:
             await asyncio.sleep(0.005)
         assert (await ask(gateway, client, ask_plain())).status == 402
+
+
+async def test_two_daemons_on_one_database_never_pass_a_cap_together(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    answers(fake, 1000)
+    held: dict[str, Any] = {"store": "sqlite", "daily_usd": 5, "on_exceed": "block"}
+    async with limited(fake, tmp_path, **held) as one, limited(fake, tmp_path, **held) as two:
+        came = await asyncio.gather(
+            *(ask((one, two)[number % 2], client, ask_plain(), session=f"s{number}") for number in range(12))
+        )
+        spent = await asyncio.to_thread(total, one)
+    assert sorted(each.status for each in came) == [200] * 5 + [402] * 7
+    assert spent.used == 5 * USD
+
+
+async def test_an_answer_that_its_client_leaves_keeps_its_reservation(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    fake.script.add(Rule(fault=Fault(stall_after=80)))
+    async with limited(fake, tmp_path, daily_usd=5, on_exceed="block") as gateway:
+        request = ask_plain(stream=True)
+        async with client.post(gateway.url + request.path, data=request.body, headers=request.headers) as response:
+            await response.content.readany()
+            waiting = [one.amount for one in gateway.store.ledger.open_attempts()]
+        while gateway.store.ledger.open_attempts():
+            await asyncio.sleep(0.005)
+        spent = await asyncio.to_thread(total, gateway)
+    assert waiting == [USD]
+    assert (spent.used, spent.estimated) == (USD, USD)

@@ -68,7 +68,6 @@ class Engine:
         self._observer = Observer(
             store=store,
             settings=settings,
-            clock_ms=clock_ms,
             new_id=new_id,
             sources=sources,
             data_dir=data_dir,

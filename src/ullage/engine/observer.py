@@ -80,7 +80,6 @@ class Observer:
         *,
         store: Store,
         settings: Settings,
-        clock_ms: Callable[[], int],
         new_id: Callable[[], str],
         sources: Sources | None = None,
         data_dir: Path | None = None,
@@ -96,7 +95,7 @@ class Observer:
         self._routing = Routing(settings, targets, self.quotas, self.learning, self.health, store, new_id=new_id)
         self.virtual_models = self._routing.names
         self._pricing = Pricing(self._reader)
-        self.spending = Spending(settings, store, clock_ms=clock_ms)
+        self.spending = Spending(settings, store)
         self._departing = Departing(
             self._reader,
             store=store,
@@ -355,10 +354,11 @@ class Observer:
         whole = answer is not None and answer.complete and answer.error_type is None
         usage = answer.usage if answer is not None and whole else None
         code = exchange.failure.code if exchange.failure is not None else ""
+        cost = self._pricing.cost(observation, exchange, usage)
         observation.spend = self.spending.settle(
             exchange,
-            self._pricing.count(observation, exchange),
-            self._pricing.cost(observation, exchange, usage),
+            self._pricing.count(observation, exchange, cost),
+            cost,
             free=exchange.outcome == "answered" or is_free(exchange.status, code),
         )
 

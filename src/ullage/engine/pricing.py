@@ -98,10 +98,10 @@ class Pricing:
         )
         return worst is not None and worst < than.estimate
 
-    def count(self, observation: Observation, exchange: Exchange) -> Spend:
-        """A call that is over and was not judged before."""
+    def count(self, observation: Observation, exchange: Exchange, cost: int | None) -> Spend:
+        """A call that is over and was not judged before, with what it cost."""
         at_ms = exchange.asked_ms
-        return self._spend(observation, exchange, at_ms=at_ms, estimate=None, task=self._task(observation, None))
+        return self._spend(observation, exchange, at_ms=at_ms, estimate=cost, task=self._task(observation, None))
 
     def cost(self, observation: Observation, exchange: Exchange, usage: Usage | None) -> int | None:
         """What a call cost, nano-USD: what the provider says, else its usage at list prices; `None` where nobody knows."""

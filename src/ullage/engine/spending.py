@@ -71,12 +71,11 @@ class Reservation(Struct):
 
 
 class Spending:
-    """Judges and counts. Any thread may ask. `clock_ms` is wall time, epoch milliseconds."""
+    """Judges and counts. Any thread may ask."""
 
-    def __init__(self, settings: Settings, store: Store, *, clock_ms: Callable[[], int]) -> None:
+    def __init__(self, settings: Settings, store: Store) -> None:
         self.limits = make_spend_limits(settings.budget)
         self._store = store
-        self._clock_ms = clock_ms
         self._worker = Worker("ullage-spending")
         self._held: dict[str, Reservation] = {}
         self._sessions: dict[str, SessionLimits] = {}
@@ -143,24 +142,27 @@ class Spending:
             reply = await put()
             cost, free = question_cost(question, reply.usage), reply.failure == "provider-error"
         finally:
-            self._worker.put(lambda: self._settle(spend.id, spend, cost, free=free), urgent=True)
+            at_ms = exchange.now_ms()
+            self._worker.put(lambda: self._settle(spend.id, spend, cost, at_ms, free=free), urgent=True)
         return reply
 
     def settle(self, exchange: Exchange, spend: Spend, cost: int | None, *, free: bool) -> dict[str, Any]:
         """Counts what a call cost that is over, nano-USD; `None` where nobody knows, `free` where surely nothing. What its record
         says of it."""
         held = self._held.get(exchange.id)
-        self._worker.put(lambda: self._settle(exchange.id, spend, cost, free=free), urgent=True)
+        at_ms = exchange.created_ms + round(exchange.last_ms)
+        self._worker.put(lambda: self._settle(exchange.id, spend, cost, at_ms, free=free), urgent=True)
         return _report(held, cost, free=free)
 
     def give_up(self, exchange: Exchange, given_up: GivenUp) -> None:
         """Counts an attempt that came to nothing, before the next one is sent."""
         free = is_free(given_up.status, given_up.failure.code)
-        self._worker.put(lambda: self._end(exchange.id, None, free=free), urgent=True)
+        self._worker.put(lambda: self._end(exchange.id, None, given_up.at_ms, free=free), urgent=True)
 
     def forget(self, exchange: Exchange) -> None:
         """What is reserved for an attempt that was never sent, as its request was over before, is free again."""
-        self._worker.put(lambda: self._end(exchange.id, None, free=True), urgent=True)
+        at_ms = exchange.created_ms + round(exchange.last_ms)
+        self._worker.put(lambda: self._end(exchange.id, None, at_ms, free=True), urgent=True)
 
     def flush(self, timeout_s: float) -> bool:
         """Waits until everything put in so far is done. False if that took too long."""
@@ -195,21 +197,21 @@ class Spending:
             raise
         future.set_result(reservation)
 
-    def _settle(self, key: str, spend: Spend, cost: int | None, *, free: bool) -> None:
+    def _settle(self, key: str, spend: Spend, cost: int | None, at_ms: int, *, free: bool) -> None:
         if key in self._held:
-            self._end(key, cost, free=free)
+            self._end(key, cost, at_ms, free=free)
         elif not free:
-            self._store.ledger.book(spend, cost, at_ms=self._clock_ms())
+            self._store.ledger.book(spend, cost, at_ms=at_ms)
 
-    def _end(self, key: str, cost: int | None, *, free: bool) -> None:
+    def _end(self, key: str, cost: int | None, at_ms: int, *, free: bool) -> None:
         held = self._held.pop(key, None)
         if held is None:
             return
         ledger, attempt = self._store.ledger, held.spend.id
         if free or not held.sent:
-            ledger.release(attempt, at_ms=self._clock_ms())
+            ledger.release(attempt, at_ms=at_ms)
         else:
-            ledger.settle(attempt, cost, at_ms=self._clock_ms())
+            ledger.settle(attempt, cost, at_ms=at_ms)
 
     def _keep_heeding(self) -> None:
         """Commands change the limits of sessions in the store: they are to hold for the next call, though nothing was held to a
