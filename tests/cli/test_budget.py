@@ -258,3 +258,16 @@ def test_sums_without_a_day_or_below_zero_are_left_out(run: Run, tmp_path: Path,
     told = json.loads(run("budget", "import", str(file), "--json")[1])
     assert told["sums"] == 0
     assert len(told["notes"]) == 2
+
+
+@pytest.mark.usefixtures("spent")
+def test_the_doctor_says_where_no_limit_can_hold(run: Run, config: Path) -> None:
+    _, out, _ = run("doctor")
+    (line,) = [line for line in out.splitlines() if line.split()[1:2] == ["Budget"]]
+    assert line.startswith("warn")
+    assert "task 0.50 USD (block); daily 2.75 of 5.00 USD (block); anthropic monthly 1.00 of 40.00 USD (avoid)" in line
+    assert "1 of this month's calls had no known price" in out
+    config.write_text("[budget]\ndaily_usd = 2\n")
+    assert "Used up: daily. `ullage budget` says when it frees." in run("doctor")[1]
+    config.write_text("")
+    assert "Budget" not in run("doctor")[1]

@@ -11,6 +11,7 @@ from ullage.cli.output import print_json
 from ullage.settings import environment, load_settings
 
 from . import addresses, installation
+from .budget import budget
 from .check import Check, worst
 from .clients import clients
 from .targets import targets
@@ -56,6 +57,7 @@ def check_all(loaded: Loaded, environ: Mapping[str, str], *, online: bool) -> li
         *(addresses.reached(loaded) if online else ()),
         *addresses.proxy(loaded, environ),
         *targets(loaded, environ),
+        *budget(loaded),
         *clients(loaded, running=listener.kind == "ullage"),
     ]
 
