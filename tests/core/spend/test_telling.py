@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ullage.core.spend import ProviderLimits, Spend, SpendLimits, SpendTotal, Verdict
 from ullage.core.spend.ledger import Key, judge, to_nano
@@ -71,3 +75,8 @@ def test_a_limit_that_cannot_be_held_is_told() -> None:
     unpriced = Spend(id="a", at_ms=0, day="2026-12-31", provider="openai", model="new")
     line = budget_line(verdict(SpendLimits(day=to_nano(5), on_exceed="block"), unpriced))
     assert line == "not held to daily: its price is not known"
+
+
+@given(st.dates(min_value=date(1900, 1, 1), max_value=date(2999, 12, 30)))
+def test_the_next_day_is_that_of_the_calendar(day: date) -> None:
+    assert frees_at("daily", day.isoformat()) == f"at {day + timedelta(days=1)} 00:00"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import TYPE_CHECKING
 
 from .ledger import NANO
@@ -11,6 +10,7 @@ if TYPE_CHECKING:
     from .ledger import Exceeded, Spend, Verdict
 
 _CENT = NANO // 100
+_LAST_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _SETTINGS = {"task": "task_usd", "session": "session_usd", "daily": "daily_usd", "monthly": "monthly_usd"}
 
 
@@ -23,12 +23,24 @@ def usd_text(nano: int) -> str:
 def frees_at(name: str, day: str) -> str:
     """When a limit frees, `name` as `Check` has it, for a call of that local day: `at 2026-02-01 00:00`, or with what."""
     window = name.rpartition(" ")[2]
-    today = dt.date.fromisoformat(day)
     if window == "daily":
-        return f"at {today + dt.timedelta(days=1)} 00:00"
+        return f"at {_day_after(day)} 00:00"
     if window == "monthly":
-        return f"at {(today.replace(day=1) + dt.timedelta(days=32)).replace(day=1)} 00:00"
+        return f"at {_month_after(day)}-01 00:00"
     return "with your next prompt" if window == "task" else "with a new session"
+
+
+def _day_after(day: str) -> str:
+    """The next day of the Gregorian calendar."""
+    year, month, number = map(int, day.split("-"))
+    leaps = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    last = 29 if month == 2 and leaps else _LAST_DAYS[month - 1]
+    return f"{day[:8]}{number + 1:02}" if number < last else f"{_month_after(day)}-01"
+
+
+def _month_after(day: str) -> str:
+    year, month = int(day[:4]), int(day[5:7])
+    return f"{year:04}-{month + 1:02}" if month < len(_LAST_DAYS) else f"{year + 1:04}-01"
 
 
 def budget_line(verdict: Verdict) -> str:
