@@ -10,6 +10,10 @@ import pytest
 
 from tests.gateway.routes import FRONTIER, LIGHT, PRICES, STRONG, ask, override, routed, run_routed
 from ullage.core.wire import DIALECTS
+from ullage.engine.knowledge import Nothing
+from ullage.engine.known import Known
+from ullage.settings import Settings
+from ullage.stores.routed import report_routed
 from ullage.testing import FakeProvider, Fault, Rule, make_request
 from ullage.testing.gateway import run_gateway
 
@@ -73,6 +77,23 @@ async def test_a_pool_that_there_is_no_more_stops_requests(
     assert "There is no pool 'pairs'" in error["message"]
     assert "Did you mean 'pair'?" in error["hint"]
     assert ("auto pool --clear" in error["hint"]) == of_session
+
+
+async def test_what_nobody_was_let_take_is_no_call_to_a_target(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    aliases = {"nobody": {"models": ["x/y"]}}
+    async with run_routed(fake, tmp_path, routing={"aliases": aliases}) as gateway:
+        refused = await ask(gateway, client, make_request("anthropic", model="nobody", turns=[EASY]))
+        override(gateway, "pool", "pairs", session="t")
+        faulty = await ask(gateway, client, make_request("anthropic", model="auto", turns=[EASY]), session="t")
+        metrics = report_routed(gateway.store, since_ms=0, until_ms=faulty.call.created_ms + 1_000)
+        seen = Known(Settings(), Nothing(), gateway.store, now_ms=faulty.call.created_ms).seen()
+        session = gateway.store.find_session(refused.call.session)
+    assert (refused.status, faulty.status) == (400, 400)
+    assert refused.call.model is faulty.call.model is None
+    assert session is not None and session.model is None
+    assert (metrics["total"]["attempts"], metrics["targets"], seen) == (0, [], [])
 
 
 async def test_errands_follow_their_scenario(tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession) -> None:

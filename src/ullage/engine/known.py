@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ullage.core.accounting import make_meter
 from ullage.core.calibration import convert_growth, start_growth, take_pairs
 from ullage.core.planning import Anchored, become_aware
+from ullage.core.routing.identity import VIRTUAL_TARGETS
 from ullage.settings.policy import make_policy
 from ullage.settings.resolving import resolve_by
 from ullage.stores import to_pairs, to_sample
@@ -106,7 +107,7 @@ class Known:
         """Recent calls by what they asked for, the newest first."""
         found: dict[Target, list[CallRecord]] = defaultdict(list)
         for call in self._store.calls(limit=_RECENT_CALLS) if self._store is not None else ():
-            if call.model is not None:
+            if call.model is not None and call.model not in VIRTUAL_TARGETS:
                 found[call.provider, call.model].append(call)
         return found
 

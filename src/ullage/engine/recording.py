@@ -95,7 +95,7 @@ class Recorder:
             last_ms=max(exchange.created_ms, known.last_ms if known is not None else 0),
             calls=(known.calls if known is not None else 0) + 1,
             provider=exchange.provider,
-            model=observation.model if caller.kind in CONVERSATION or known is None else known.model,
+            model=_asked_model(observation) if caller.kind in CONVERSATION or known is None else known.model,
             project=observation.project,
             targets=learned.targets or (known.targets if known is not None else ()),
             tip=_plain_tip(observation.tip, known),
@@ -176,7 +176,7 @@ def _call_record(
         path=exchange.endpoint.path,
         project=observation.project,
         provider=exchange.provider,
-        model=observation.model,
+        model=_asked_model(observation),
         answered_by=answer.model if answer is not None else None,
         status=exchange.status,
         outcome=outcome_of(observation, exchange, answer),
@@ -199,6 +199,11 @@ def _call_record(
         prefix_messages=observation.kinship.shared if observation.kinship is not None else None,
         warnings=tuple(exchange.warnings),
     )
+
+
+def _asked_model(observation: Observation) -> str | None:
+    """The model that an answer was asked of; `None` where nobody was let take the request: the name of a router is no model."""
+    return None if observation.virtual and observation.decision is None else observation.model
 
 
 def _plan_of(observation: Observation) -> dict[str, Any] | None:

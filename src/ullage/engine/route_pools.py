@@ -37,9 +37,7 @@ class PoolAttempts:
         if now_ms - read_ms > _FRESH_MS:
             try:
                 since_ms = window_start(settings, now_ms)
-                counted = Counter(
-                    one.target for one in self._reader.attempts(since_ms=since_ms) if one.route is not None
-                )
+                counted = Counter(one.target for one in self._reader.attempts(since_ms=since_ms) if one.routed)
             except StoreError:  # the store says itself what is wrong with it
                 counted = dict(counted)
             self._known[pool] = now_ms, counted

@@ -174,6 +174,11 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
         return f"{self.provider}/{self.model}" if self.model else self.provider
 
     @property
+    def routed(self) -> bool:
+        """Whether it was routed to somebody; of a virtual model's calls those are not that nobody was let take."""
+        return self.route is not None and self.route.target is not None
+
+    @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of its task; none for a call that was not routed."""
         return self.route.task.kinds if self.route is not None else ()

@@ -95,7 +95,7 @@ def report_routed(reader: Reader, session_id: str | None = None, *, since_ms: in
     attempts = [
         one
         for one in reader.attempts(session_id, since_ms=since_ms, limit=_ALL)
-        if one.route is not None and one.created_ms <= until_ms
+        if one.routed and one.created_ms <= until_ms
     ]
     predicted = _predictions(reader, session_id, since_ms)
     providers: defaultdict[str, list[AttemptRecord]] = defaultdict(list)

@@ -225,8 +225,9 @@ class TestConstraints:
         }
         assert {one.stage for one in found.excluded} == {"constraints"}
 
-    def test_an_entry_of_the_router_itself_is_no_candidate(self) -> None:
-        found = find(candidate("pi-auto-model/auto"))
+    @pytest.mark.parametrize("target", ["pi-auto-model/auto", "corp/ullage/auto"])
+    def test_an_entry_of_the_router_itself_is_no_candidate_at_any_provider(self, target: str) -> None:
+        found = find(candidate(target))
         assert found.stop is not None
         assert found.stop.code == "scope-empty"
 

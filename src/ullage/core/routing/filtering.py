@@ -219,7 +219,7 @@ def _obstacles(candidate: Candidate, limits: Limits) -> Iterator[Obstacle]:
 
 def _in_scope(candidate: Candidate, limits: Limits) -> Obstacle | None:
     target = candidate.target
-    if target in VIRTUAL_TARGETS:
+    if not VIRTUAL_TARGETS.isdisjoint((target, candidate.model.id)):
         return Obstacle("constraints", "virtual-entry", "it is the router's own entry")
     if limits.scope and find_naming(limits.scope, target, chats=candidate.converses) is None:
         return Obstacle("constraints", "out-of-scope", _tell_scope(candidate, limits))
