@@ -202,18 +202,42 @@ def test_every_line_of_a_batch_has_its_answer(capsys: Screen, models: str, tmp_p
         json.dumps({"id": 6, "prompt": 7}),
         json.dumps({"id": 7}),
         json.dumps({"id": 8, "prompt": DEBUG, "context_tokens": -1}),
+        json.dumps({"id": 9, "prompt": DEBUG, "contxt_tokens": 1}),
+        json.dumps({"id": 10, "prompt": DEBUG, "who": 1}),
         "no json",
         '{"id": 9, "prompt": "x", "current": ' + "[" * 3_000 + "]" * 3_000 + "}",
     ]
     batch.write_text("".join(f"{line}\n" for line in lines))
     status, out, err = call(capsys, "--batch", str(batch), "--models", models)
     answers = [json.loads(line) for line in out.splitlines()]
-    assert (status, err) == (0, "")
-    assert [answer["id"] for answer in answers] == [1, "b", 3, 4, 5, 6, 7, 8, None, None]
+    assert (status, err) == (1, "ullage: 8 of 12 lines cannot be used; each has its `error`.\n")
+    assert [answer["id"] for answer in answers] == [1, "b", 3, 4, 5, 6, 7, 8, 9, 10, None, None]
     assert [answer["target"].rpartition("-")[2] for answer in answers[:3]] == ["sonnet", "haiku", "sonnet"]
     assert answers[3]["target"] != "anthropic/claude-haiku"
     assert answers[0]["confidence"] < 1
     assert all(answer["error"] for answer in answers[4:])
+    assert answers[8]["error"] == "There is no field 'contxt_tokens'. Did you mean 'context_tokens'?"
+    assert answers[9]["error"].startswith("There is no field 'who'. Known are id, prompt, context_tokens, images, ")
+
+
+def test_a_batch_without_a_mistake_has_the_status_zero(capsys: Screen, models: str, tmp_path: Path) -> None:
+    batch = tmp_path / "prompts.jsonl"
+    batch.write_text(json.dumps({"prompt": DEBUG}))
+    status, _, err = call(capsys, "--batch", str(batch), "--models", models)
+    assert (status, err) == (0, "")
+
+
+def test_of_many_that_are_left_out_for_one_reason_a_number_is_told(capsys: Screen, tmp_path: Path) -> None:
+    ids = [f"m{number}" for number in range(9)]
+    listed = [{"provider": "p", "id": name, "context_window": 1, "max_output_tokens": 1} for name in ids]
+    listed.append({"provider": "p", "id": "good", "context_window": 200_000, "max_output_tokens": 32_000})
+    models = tmp_path / "models.json"
+    models.write_text(json.dumps(listed))
+    _, out, _ = call(capsys, DEBUG, "--models", str(models))
+    assert "p/m0 and 8 more  window-too-small" in out
+    assert "p/m1" not in out
+    _, out, _ = call(capsys, DEBUG, "--models", str(models), "--explain")
+    assert all(f"p/{name} " in out for name in ids)
 
 
 @pytest.mark.parametrize(

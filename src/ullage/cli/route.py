@@ -66,7 +66,8 @@ def command(
     1 where none of them may take the prompt.
 
     A line of a batch is {id, prompt, context_tokens, images, policy, current, cold}; its answer, on the same line of the output,
-    is the route with this id, or {id, error}. What a line lacks is as the options say.
+    is the route with this id, or {id, error}. What a line lacks is as the options say. The exit status is 1 where a line has an
+    error.
     """
     from .route_asking import Ask, load_router
 
@@ -78,8 +79,7 @@ def command(
     )
     if prompt is None:
         assert batch is not None
-        _route_batch(batch, router, ask)
-        return 0
+        return _route_batch(batch, router, ask)
     text = read_input(STDIN).decode("utf-8", "replace") if prompt == STDIN else prompt
     return _route_one(router, replace(ask, prompt=text), as_json=as_json)
 
@@ -95,10 +95,16 @@ def _route_one(router: Router, ask: Ask, *, as_json: bool) -> int:
     return int(route.target is None)
 
 
-def _route_batch(batch: str, router: Router, ask: Ask) -> None:
+def _route_batch(batch: str, router: Router, ask: Ask) -> int:
     from .route_asking import answer_line
 
     readable = is_terminal(sys.stdout)
+    lines = errors = 0
     for line in lines_of_input(batch):
         answer = answer_line(line, router, ask)
-        click.echo(safe_json(answer.decode()) if readable else answer)
+        lines += 1
+        errors += not answer.is_route
+        click.echo(safe_json(answer.text.decode()) if readable else answer.text)
+    if errors:
+        click.echo(f"ullage: {errors:,} of {lines:,} lines cannot be used; each has its `error`.", err=True)
+    return int(errors > 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 from msgspec import Struct
@@ -14,6 +14,7 @@ from ullage.core.routing.models import read_models
 from ullage.core.routing.report import report_route
 from ullage.core.routing.route import RouteConfig, RouteSession, prepare_candidates, resolve_route
 from ullage.core.routing.settings_reading import RouteSettings, read_settings
+from ullage.core.routing.suggesting import suggest
 from ullage.settings import load_settings
 from ullage.settings.route_config import make_route_config, usual_policy
 
@@ -34,6 +35,9 @@ class Ask(Struct, frozen=True, kw_only=True):
     policy: str = "balanced"
     current: str | None = None
     cold: bool = False
+
+
+_FIELDS = ("id", *Ask.__struct_fields__)
 
 
 class Router(Struct, frozen=True, kw_only=True):
@@ -99,17 +103,25 @@ def _load_candidates(
     return found.candidates, found.notes
 
 
-def answer_line(line: bytes, router: Router, default: Ask) -> bytes:
-    """The answer to one line, as JSON without a line end; whatever is wrong with the line becomes its `error`."""
+class LineAnswer(NamedTuple):
+    """The answer to one line of a batch: JSON without a line end, and whether it is a route."""
+
+    text: bytes
+    is_route: bool
+
+
+def answer_line(line: bytes, router: Router, default: Ask) -> LineAnswer:
+    """The answer to one line; whatever is wrong with the line becomes its `error`."""
     row: dict[str, Any] = {}
     try:
         row = _read(line)
         route = router.resolve(_ask(row, default))
-        return msgspec.json.encode({"id": row.get("id"), **router.report(route)})
+        return LineAnswer(msgspec.json.encode({"id": row.get("id"), **router.report(route)}), is_route=True)
     except UllageError as error:
-        return msgspec.json.encode({"id": row.get("id"), "error": error.message})
+        told = {"id": row.get("id"), "error": f"{error.message} {error.hint}".rstrip()}
     except Exception as error:  # noqa: BLE001 - one odd line must not end a batch of thousands
-        return msgspec.json.encode({"id": None, "error": f"{type(error).__name__}: {error}"})
+        told = {"id": None, "error": f"{type(error).__name__}: {error}"}
+    return LineAnswer(msgspec.json.encode(told), is_route=False)
 
 
 def _read(line: bytes) -> dict[str, Any]:
@@ -120,6 +132,11 @@ def _read(line: bytes) -> dict[str, Any]:
 
 
 def _ask(row: dict[str, Any], default: Ask) -> Ask:
+    unknown = next((name for name in row if name not in _FIELDS), None)
+    if unknown is not None:
+        meant = suggest(unknown, _FIELDS)
+        hint = f"Did you mean {meant!r}?" if meant is not None else f"Known are {', '.join(_FIELDS)}."
+        raise InputError(f"There is no field {unknown!r}.", hint=hint)
     images = row.get("images")
     fields = {name: row[name] for name in Ask.__struct_fields__ if row.get(name) is not None}
     if isinstance(images, bool):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ullage.core.routing.task import explain_complexity
@@ -11,13 +12,15 @@ from .records import table
 from .routed_text import SPANS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from ullage.core.routing.exclusions import Excluded
     from ullage.core.routing.route import Route
     from ullage.core.routing.selection import Flip, Selection, Tolerance
 
 _SHOWN = 10
 _FLIPS = 3
+_ALIKE = 3
 _TERMS = ("quality", "cost", "stickiness", "latency", "reliability", "quota", "pool")
 
 
@@ -41,9 +44,7 @@ def tell_route(route: Route, *, explain: bool) -> Iterator[str]:
         yield from _tell_ranked(route, explain=explain)
     if route.excluded:
         yield ""
-        yield from table(
-            ("left out", "code", "because"), [(one.target, one.code, one.reason) for one in route.excluded]
-        )
+        yield from _tell_excluded(route.excluded, explain=explain)
     if explain:
         yield from _tell_explanation(route)
 
@@ -108,6 +109,23 @@ def _tell_ranked(route: Route, *, explain: bool) -> Iterator[str]:
     is_request = route.weighing is not None and route.weighing.situation.cache_model == "v1"
     cost = "cost of request" if is_request else "cost of task"
     yield from table(("target", "score", *terms, cost, "tier"), rows, right=range(1, len(terms) + 3))
+
+
+def _tell_excluded(excluded: Sequence[Excluded], *, explain: bool) -> Iterator[str]:
+    """Each with why; of a code that many have only the first."""
+    counts = Counter(one.code for one in excluded)
+    told: Counter[str] = Counter()
+    rows = []
+    for one in excluded:
+        told[one.code] += 1
+        folded = not explain and counts[one.code] > _ALIKE
+        if folded and told[one.code] == 1:
+            rows.append((f"{one.target} and {counts[one.code] - 1:,} more", one.code, one.reason))
+        elif not folded:
+            rows.append((one.target, one.code, one.reason))
+    yield from table(("left out", "code", "because"), rows)
+    if len(rows) < len(excluded):
+        yield "(--explain has all)"
 
 
 def _tell_explanation(route: Route) -> Iterator[str]:
