@@ -113,6 +113,13 @@ async def test_without_a_prompt_there_is_no_preview(gateway: Daemon, client: aio
     assert code_of(await control(gateway, client, "route")) == (400, "no_prompt")
 
 
+@pytest.mark.parametrize("images", ["foo", "-1", "1.5", "", "²", "99999999999999"])
+async def test_a_number_that_is_none_is_refused(images: str, gateway: Daemon, client: aiohttp.ClientSession) -> None:
+    status, answer = await control(gateway, client, "route", prompt=EASY, images=images or " ")
+    assert (status, answer["error"]["code"]) == (400, "bad_number")
+    assert (await control(gateway, client, "route", {"action": "preview", "prompt": EASY, "images": -1}))[0] == 400
+
+
 async def test_where_nobody_may_take_it_a_preview_says_why(gateway: Daemon, client: aiohttp.ClientSession) -> None:
     status, route = await control(gateway, client, "route", prompt=EASY)
     assert (status, route["target"], route["stop"]["code"]) == (200, None, "scope-empty")

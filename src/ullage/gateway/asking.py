@@ -12,6 +12,7 @@ from ullage.core.errors import CallError
 Query = dict[str, str]
 
 _USUAL_LIMIT, _MOST = 50, 1000
+_DIGITS = 10
 
 
 def now_ms() -> int:
@@ -21,12 +22,26 @@ def now_ms() -> int:
 
 def limit_of(query: Query) -> int:
     """At most so many; what is no number is as none."""
-    return min(number_of(query, "limit", _USUAL_LIMIT), _MOST)
+    found = _whole_number(query.get("limit", ""))
+    return min(_USUAL_LIMIT if found is None else found, _MOST)
 
 
 def number_of(query: Query, name: str, usual: int) -> int:
-    text = query.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 10 else usual
+    """Raises `CallError` for what is no whole number from 0 on."""
+    if name not in query:
+        return usual
+    found = _whole_number(query[name])
+    if found is None:
+        raise CallError(
+            f"{name} is {query[name][:40]!r}, a whole number from 0 on is expected",
+            hint=f"Leave it out for {usual}.",
+            code="bad_number",
+        )
+    return found
+
+
+def _whole_number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < _DIGITS else None
 
 
 def decode(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:

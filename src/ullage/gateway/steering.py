@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ullage.core.errors import CallError, StoreError
 from ullage.core.wire import DIALECTS
@@ -40,7 +40,7 @@ class PreviewRoute(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
 
     prompt: str
     session: str | None = None
-    images: int = 0
+    images: Annotated[int, Meta(ge=0)] = 0
 
 
 class SetRoute(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, tag_field="action", tag="set"):
