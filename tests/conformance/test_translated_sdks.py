@@ -12,13 +12,23 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import httpx2
 import pytest
 import pytest_asyncio
 
 from tests.conformance.test_managed_sdks import PROGRAMS, TURNS
-from tests.core.translation.relay import MODELS, PAIR_IDS, PAIRS, REPLIES, Asked, Program, Relay, Seen
-from tests.core.translation.test_matrix import STOPS, usage_in
+from tests.core.translation.relay import (
+    MODELS,
+    PAIR_IDS,
+    PAIRS,
+    REPLIES,
+    STOPS,
+    Asked,
+    Program,
+    Programs,
+    Relay,
+    Seen,
+    usage_in,
+)
 from tests.gateway.routes import override
 from ullage.core.translation import Target
 from ullage.core.wire import DIALECTS, Dialect
@@ -52,31 +62,13 @@ def settings(root: str) -> dict[str, Any]:
     }
 
 
-class Alone:
-    """The translation without a gateway: the same programs once more, in front of it alone."""
-
-    def __init__(self) -> None:
-        self._relay: Relay | None = None
-        self._programs = {client: Program(client, self._pass) for client in DIALECTS}
-
-    def sent(self, client: Dialect, target: Dialect, asked: Asked, reply: Reply, *, stream: bool) -> dict[str, Any]:
-        """What the target gets."""
-        self._relay = Relay(Target(dialect=target, model=MODELS[target]), reply)
-        self._programs[client].ask(asked, stream=stream)
-        return self._relay.sent
-
-    def _pass(self, request: httpx2.Request) -> httpx2.Response:
-        assert self._relay is not None
-        return self._relay(request)
-
-
 class Stage(NamedTuple):
     """A gateway, the provider behind it, and a program of each protocol in front of it."""
 
     fake: FakeProvider
     gateway: Daemon
     programs: dict[Dialect, Program]
-    alone: Alone
+    alone: Programs
 
     async def ask(
         self, client: Dialect, target: Dialect, asked: Asked, said: Reply | Fault | Rule, *, stream: bool
@@ -101,7 +93,7 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage
         async with run_gateway(nowhere, tmp_path_factory.mktemp("data"), **settings(fake.url)) as gateway:
             gateway.store.put_route_override(RouteOverride(session="", key="thinking", value=HOST, at_ms=1))
             programs = {client: Program(client, root=gateway.url) for client in DIALECTS}
-            yield Stage(fake, gateway, programs, Alone())
+            yield Stage(fake, gateway, programs, Programs())
             for program in programs.values():
                 program.close()
 
@@ -123,7 +115,10 @@ async def test_a_program_is_answered_by_any_target(
     received = stage.fake.requests[-1]
     assert received.dialect == target
     if client != target:
-        assert json.loads(received.body) == stage.alone.sent(client, target, asked, reply, stream=stream)
+        alone = stage.alone.ask(
+            client, Relay(Target(dialect=target, model=MODELS[target]), reply), asked, stream=stream
+        )
+        assert json.loads(received.body) == alone.sent
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["json", "stream"])

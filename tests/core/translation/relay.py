@@ -302,6 +302,24 @@ class Program:
         )
 
 
+class Programs:
+    """One program for each SDK, in front of a relay that is another one each time: making them takes longer than asking."""
+
+    def __init__(self) -> None:
+        self._relay: Relay | None = None
+        self._programs = {client: Program(client, self._pass) for client in DIALECTS}
+
+    def ask(self, client: Dialect, relay: Relay, asked: Asked, *, stream: bool) -> Relay:
+        """Asks; the relay knows then what was sent and answered."""
+        self._relay = relay
+        self._programs[client].ask(asked, stream=stream)
+        return relay
+
+    def _pass(self, request: httpx2.Request) -> httpx2.Response:
+        assert self._relay is not None, "it asks"
+        return self._relay(request)
+
+
 def _message(error: Any) -> str:
     body = error.body
     inner = body.get("error", body) if isinstance(body, dict) else body
@@ -426,3 +444,29 @@ REPLIES: dict[str, tuple[Asked, Reply]] = {
     ),
     "length stop": (Asked(), Reply(text="It goes on", stop="length", usage=USAGE)),
 }
+
+
+# --- What a program sees of it ---
+
+STOPS: dict[Dialect, dict[str, str]] = {
+    "openai-chat": {"end": "stop", "length": "length", "tool_calls": "tool_calls"},
+    "openai-responses": {"end": "completed", "length": "max_output_tokens", "tool_calls": "completed"},
+    "anthropic": {"end": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"},
+    "gemini": {"end": "STOP", "length": "MAX_TOKENS", "tool_calls": "STOP"},
+}
+
+
+def usage_in(client: Dialect, target: Dialect) -> tuple[int | None, ...]:
+    """The one usage of all replies in the client's terms. Only Anthropic and OpenAI tell of tokens written to a cache."""
+    written = 0 if target == "gemini" else 7
+    fresh, read, output = 120 - 20 - written, 20, 50
+    # Anthropic does not say how much of its output was thinking.
+    thoughts = 9 if target != "anthropic" else None
+    assert USAGE.prompt == 120
+    match client:
+        case "anthropic":
+            return (fresh, written, read, output)
+        case "gemini":
+            return (120, read, output - (thoughts or 0), thoughts, 170)
+        case _:
+            return (120, read, output, 170)

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.translation.relay import MODELS, PAIR_IDS, PAIRS, REPLIES, Asked, Program, Relay
+from tests.core.translation.relay import MODELS, PAIR_IDS, PAIRS, REPLIES, Asked, Programs, Relay
 from ullage.core.translation import Target
 from ullage.core.wire import Dialect
 from ullage.testing import Fault, Reply, Rule
 
+PROGRAMS = Programs()
 FOLDER = Path(__file__).parent / "golden"
 ERRORS = {
     "error before the answer": Fault(status=429, message="Slow down."),
@@ -41,9 +42,7 @@ def told_by(client: Dialect, target: Dialect) -> str:
 
 
 def ask(client: Dialect, target: Dialect, asked: Asked, said: Reply | Fault | Rule, *, stream: bool) -> Relay:
-    relay = Relay(Target(dialect=target, model=MODELS[target]), said)
-    Program(client, relay).ask(asked, stream=stream)
-    return relay
+    return PROGRAMS.ask(client, Relay(Target(dialect=target, model=MODELS[target]), said), asked, stream=stream)
 
 
 def pretty(body: bytes) -> str:
