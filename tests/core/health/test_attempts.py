@@ -26,7 +26,6 @@ from ullage.core.health import (
     Tick,
     Wait,
     classify,
-    pick,
 )
 
 THINKING, TEXT, TOOL = Chunk(False), Chunk(True), Chunk(True)
@@ -57,7 +56,8 @@ class Played:
         action = self.machine.start()
         while not isinstance(action, Stop | Finish):
             if isinstance(action, Seek):
-                target = pick(self._targets, action)
+                passed = (*action.tried, *action.skipped)
+                target = next((one for one in self._targets if one not in passed), None)
                 action = self.machine.step(Offered(target, self._obstacles.get(target or "")), self.now_ms)
             else:
                 assert isinstance(action, Send)

@@ -19,7 +19,6 @@ from .attempts import (
     StopCause,
     Tick,
     Wait,
-    pick,
 )
 from .circuit import (
     CLOSED,
@@ -75,6 +74,5 @@ __all__ = [
     "judge",
     "note_failure",
     "note_success",
-    "pick",
     "reopens_ms",
 ]

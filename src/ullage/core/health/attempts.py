@@ -7,15 +7,12 @@ attempts, so that retries cannot multiply (complaint C30). Times are millisecond
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from .failures import TIMEOUT, Failure
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 StopCause = Literal["failed", "exhausted", "broken", "timeout", "left"]
 """Why a request ends without a whole answer: its failure is nobody else's to mend, nobody is left to ask, the answer broke in the
@@ -227,8 +224,3 @@ class Attempts:
     def _output_until_ms(self) -> float | None:
         span = self._limits.first_output_timeout_ms
         return self._sent_ms + span if span is not None and self._phase == "listening" else None
-
-
-def pick(ranked: Sequence[str], seek: Seek) -> str | None:
-    """The best of the ranked targets that was neither tried nor passed over."""
-    return next((target for target in ranked if target not in seek.tried and target not in seek.skipped), None)
