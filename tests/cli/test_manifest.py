@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from ullage.cli import main
+from ullage.cli.manifest import spent_text
 from ullage.stores import SqliteStore
 
 from .conftest import AWARENESS, BREAKDOWN, CALLS
@@ -99,3 +100,23 @@ def test_without_a_call_the_next_step_is_told(capsys: Screen, data_dir: Path) ->
         "",
         "ullage: No call is recorded yet.\nhint: Send one prompt through `ullage serve`.\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("spend", "text"),
+    [
+        ({}, ""),
+        ({"usd": None}, ""),
+        ({"usd": 0.0125}, "0.012500 USD"),
+        (
+            {"usd": 0.5, "reserved_usd": 1.0, "action": "warn", "exceeded": ["session", "daily"], "unenforced": []},
+            "0.500000 USD · at most 1.000000 were reserved · warn: session, daily",
+        ),
+        (
+            {"usd": None, "reserved_usd": 0.0, "action": "allow", "exceeded": [], "unenforced": ["daily"]},
+            "not held to daily",
+        ),
+    ],
+)
+def test_what_a_call_cost_is_told_in_a_line(spend: dict[str, Any], text: str) -> None:
+    assert spent_text(spend) == text

@@ -433,3 +433,17 @@ async def test_an_answer_that_its_client_leaves_keeps_its_reservation(
         spent = await asyncio.to_thread(total, gateway)
     assert waiting == [USD]
     assert (spent.used, spent.estimated) == (USD, USD)
+
+
+async def test_a_preview_says_what_limits_say_of_it_and_reserves_nothing(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    budget = {"daily_usd": 0, "on_exceed": "block"}
+    async with run_routed(fake, tmp_path, routing={"policy": "cost", "models": [LIGHT]}, budget=budget) as gateway:
+        url, headers = f"{gateway.url}/ullage/v1/route", {"authorization": f"Bearer {gateway.token_file.read_text()}"}
+        async with client.get(url, params={"prompt": EASY}, headers=headers) as response:
+            told = await response.json()
+        assert gateway.store.ledger.open_attempts() == []
+    assert told["target"] == LIGHT
+    (note,) = [note for note in told["notes"] if note.startswith("budget: ")]
+    assert note.startswith("budget: block; daily: 0.00 of 0.00 USD are used, this call may cost 0.0")

@@ -77,6 +77,7 @@ def describe(call: CallRecord) -> list[str]:
         "expected": expectation_of(call.expected or {}),
         **(dict(awareness_facts(call.awareness)) if call.awareness is not None else {}),
         "usage": usage_text(call.usage or {}),
+        "spent": spent_text(call.spend or {}),
         "sample": sample_text(call.sample),
         "cache": cache_text(call.cache),
         "tools": ", ".join(call.tool_calls),
@@ -101,6 +102,18 @@ def estimate_of(call: CallRecord) -> str:
     if call.estimated_input_tokens is None:
         return ""
     return f"~{tokens(call.estimated_input_tokens)} prompt tokens ({call.estimator})"
+
+
+def spent_text(spend: dict[str, Any]) -> str:
+    """What the call cost, what was reserved for it, and the limit that it went beyond."""
+    told = [] if spend.get("usd") is None else [f"{spend['usd']:.6f} USD"]
+    if spend.get("reserved_usd"):
+        told.append(f"at most {spend['reserved_usd']:.6f} were reserved")
+    if spend.get("exceeded"):
+        told.append(f"{spend['action']}: {', '.join(spend['exceeded'])}")
+    if spend.get("unenforced"):
+        told.append(f"not held to {', '.join(spend['unenforced'])}")
+    return " · ".join(told)
 
 
 def expectation_of(expected: dict[str, Any]) -> str:

@@ -43,7 +43,7 @@ def report_budget(store: Reader, limits: SpendLimits, *, session: str | None, no
     anything was spent; what is reserved now. Raises `StoreError`."""
     ledger, day = store.ledger, local_day(now_ms)
     own = read_session_limits(store)
-    held = overlay(limits, own[session]) if session in own and session is not None else limits
+    held = session_limits(store, limits, session)
     rows = list(_rows(ledger, held, session, day))
     totals = ledger.find_totals([row.key for row in rows if row.key is not None])
     waiting = ledger.open_attempts()
@@ -59,6 +59,12 @@ def report_budget(store: Reader, limits: SpendLimits, *, session: str | None, no
         "hours": _hours(ledger, now_ms),
         "reserved": [_open(one) for one in waiting],
     }
+
+
+def session_limits(store: Reader, limits: SpendLimits, session: str | None) -> SpendLimits:
+    """What holds for a session, where `limits` are those of the settings. Raises `StoreError`."""
+    own = read_session_limits(store).get(session or "")
+    return limits if own is None else overlay(limits, own)
 
 
 def newest_spender(ledger: LedgerReader) -> str | None:

@@ -10,14 +10,22 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
+from ullage.core.profiles.cache_rules import find_cache_rule
 from ullage.core.routing.filtering import Limits, Needs, Pin, find_eligible
 from ullage.core.routing.report import report_route
 from ullage.core.routing.route import active_pool
 from ullage.core.routing.turn import Turn
+from ullage.core.spend import Spend
+from ullage.core.spend.ledger import judge
+from ullage.core.spend.telling import budget_line
+from ullage.core.spend.worst import worst_cost
 from ullage.core.tokens import get_estimator
 from ullage.core.wire import parse_request
+from ullage.settings.budget import make_spend_limits
 
+from .budgets import session_limits
 from .judging import newest_decision
+from .pricing import local_day
 from .route_fitting import fit_route
 from .route_habits import RouteHabits
 from .route_planning import Overrides, Planned, RoutePlanning, read_overrides
@@ -29,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ullage.core.routing.filtering import Candidate, Eligible
-    from ullage.core.routing.route import RouteConfig
+    from ullage.core.routing.route import Route, RouteConfig
     from ullage.settings import Settings
     from ullage.stores import Reader
 
@@ -149,7 +157,29 @@ class Previewing:
         is_fitted = self._settings.mode == "managed"
         least_share = self._settings.routing.cost.least_share
         planned = fit_route(plan, candidates, tokens, least_share) if is_fitted else plan(tokens)
-        return Preview(standing=standing, planned=planned)
+        told = self._judge(planned.route, standing.session, tokens, now_ms)
+        notes = (*planned.notes, f"budget: {told}") if told else planned.notes
+        return Preview(standing=standing, planned=replace(planned, notes=notes))
+
+    def _judge(self, route: Route, session: str, tokens: int, now_ms: int) -> str:
+        """What limits of spending say of a call to the chosen target, as long as the task asks for; empty where they say nothing.
+        What is reserved before a call is sent is more: the longest answer that it may have."""
+        limits = session_limits(self._reader, make_spend_limits(self._settings.budget), session)
+        if route.selection is None or not limits.are_set:
+            return ""
+        chosen = route.selection.chosen.candidate
+        model, rule = chosen.model, find_cache_rule(chosen.model.provider, chosen.model.id)
+        output = route.task.required_output_tokens
+        spend = Spend(
+            id="",
+            at_ms=now_ms,
+            day=local_day(now_ms),
+            provider=model.provider,
+            model=model.id,
+            session=session or None,
+            estimate=worst_cost(chosen.price.prices, rule, input_tokens=tokens, output_tokens=output),
+        )
+        return budget_line(judge(limits, spend, self._reader.ledger.find_totals(spend.keys)))
 
     def _planning(self) -> RoutePlanning:
         habits = RouteHabits()
