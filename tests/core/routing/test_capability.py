@@ -17,7 +17,6 @@ from ullage.core.routing.capability import (
     score_range,
     tier_of,
     tier_rank,
-    tier_score,
 )
 from ullage.core.routing.capability_rows import BENCHMARKS, DETAILED, ORIGINS, PRIORS, THRESHOLDS, BenchmarkSource
 from ullage.core.routing.models import ModelRecord
@@ -32,7 +31,7 @@ def ask(target: str, source: BenchmarkSource | None = None, **said: object) -> C
 
 
 def test_tiers_have_the_scores_and_ranks_of_the_specification() -> None:
-    assert [tier_score(tier) for tier in TIERS] == [1.0, 0.82, 0.64, 0.45, 0.55]
+    assert [score_range(tier, "high").likely for tier in TIERS] == [1.0, 0.82, 0.64, 0.45, 0.55]
     assert [tier_rank(tier) for tier in TIERS] == [4, 3, 2, 1, 0]
 
 

@@ -104,7 +104,7 @@ def test_sentences_of_clients_are_recognised(tool: str, text: str, kind: str) ->
     found = find_mistake(outcome(tool, text, is_error=True))
     assert found is not None
     assert found.kind == kind
-    assert judge_outcome(outcome(tool, text)) == "mistake"
+    assert judge_outcome(outcome(tool, text)).result == "mistake"
 
 
 def test_every_row_says_where_it_was_seen() -> None:
@@ -132,7 +132,7 @@ def test_every_row_says_where_it_was_seen() -> None:
 )
 def test_what_no_row_knows_is_no_mistake(tool: str, text: str, is_error: bool, result: str) -> None:
     assert find_mistake(outcome(tool, text, is_error=is_error)) is None
-    assert judge_outcome(outcome(tool, text, is_error=is_error)) == result
+    assert judge_outcome(outcome(tool, text, is_error=is_error)).result == result
 
 
 def test_a_patch_is_one_whoever_applies_it() -> None:
@@ -177,7 +177,7 @@ def test_outcomes_are_calls_with_their_results() -> None:
 
 @given(st.text(max_size=300), st.sampled_from(["edit", "bash", "exec", ""]), st.booleans())
 def test_no_text_breaks_the_judgement(text: str, tool: str, is_error: bool) -> None:
-    found = judge_outcome(outcome(tool, text, is_error=is_error))
+    found = judge_outcome(outcome(tool, text, is_error=is_error)).result
     assert found in ("mistake", "success", "trouble", "failure")
     assert not (is_error and found == "success")
 

@@ -19,14 +19,14 @@ from tests.core.routing.routes import (
     task_of,
 )
 from ullage.core.errors import InputError
-from ullage.core.routing.capability import tier_score
+from ullage.core.routing.capability import Tier, score_range
 from ullage.core.routing.filtering import make_candidate
 from ullage.core.routing.scoring import Abilities, Signals, Situation, quality_of, quota_term
 from ullage.core.routing.weights import WEIGHTS, Policy, read_policy
 
 
-def abilities(tier: str) -> Abilities:
-    return Abilities(*[tier_score(tier)] * 5)
+def abilities(tier: Tier) -> Abilities:
+    return Abilities(*[score_range(tier, "high").likely] * 5)
 
 
 @pytest.mark.parametrize(

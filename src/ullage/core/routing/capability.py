@@ -93,11 +93,6 @@ class Capability(Struct, frozen=True, kw_only=True):
 NO_OVERRIDES: Mapping[str, BenchmarkOverride] = MappingProxyType({})
 
 
-def tier_score(tier: str) -> float:
-    """The score of a tier, 0 to 1 (section 1). That of an unknown one lies above light: a guess, which `score_range` tells."""
-    return _SCORES[tier]
-
-
 def tier_rank(tier: str) -> int:
     """The rank of a tier, 4 to 0; unknown is the least (section 1)."""
     return _RANKS[tier]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import xxhash
 from msgspec import Struct, field
 
-from .mistakes import MistakeKind, find_mistake, judge_other, tool_of
+from .mistakes import MistakeKind, judge_outcome, tool_of
 from .thinking import LEVELS, Level, fit_level
 
 if TYPE_CHECKING:
@@ -74,8 +74,7 @@ def follow(streaks: Streaks, outcomes: Iterable[ToolOutcome]) -> Streaks:
     mistakes = dict(streaks.mistakes)
     last, last_tool, failures = streaks.last, streaks.last_tool, streaks.failures
     for outcome in outcomes:
-        tool, mistake = tool_of(outcome), find_mistake(outcome)
-        result = "mistake" if mistake is not None else judge_other(outcome)
+        tool, (result, mistake) = tool_of(outcome), judge_outcome(outcome)
         if mistake is not None:
             mistakes[tool] = (*mistakes.pop(tool, ()), mistake.kind)[-_TOLD:]
         elif result == "success":

@@ -171,12 +171,20 @@ def find_mistake(outcome: ToolOutcome) -> Mistake | None:
     return None
 
 
-def judge_outcome(outcome: ToolOutcome) -> Result:
+class Judged(NamedTuple):
+    """What became of a call, and the mistake that it was."""
+
+    result: Result
+    mistake: Mistake | None = None
+
+
+def judge_outcome(outcome: ToolOutcome) -> Judged:
     """What became of a call. Where a dialect marks no errors, what nothing speaks against is a success."""
-    return "mistake" if find_mistake(outcome) is not None else judge_other(outcome)
+    mistake = find_mistake(outcome)
+    return Judged("mistake", mistake) if mistake is not None else Judged(_judge_other(outcome))
 
 
-def judge_other(outcome: ToolOutcome) -> Result:
+def _judge_other(outcome: ToolOutcome) -> Result:
     """The same of a call that is known to be no mistake."""
     head, tail = outcome.text[:_HEAD_CHARS], outcome.text[-_TAIL_CHARS:]
     if not (outcome.is_error or _exits(head) or _exits(tail)):
