@@ -101,7 +101,8 @@ async def running(
         stack.push_async_callback(asyncio.to_thread, store.close)
         catalogs = _open_catalogs(settings, cache_dir) if cache_dir is not None else None
         targets = await asyncio.to_thread(_find_targets, settings, catalogs)  # a keyring may ask its user to unlock it
-        telemetry = Telemetry(settings)
+        telemetry = Telemetry(settings, environment())
+        stack.push_async_callback(asyncio.to_thread, telemetry.close)
         engine = Engine(
             store=store,
             settings=settings,

@@ -20,3 +20,9 @@ class TelemetrySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         str,
         Meta(description="File that gets a line of JSON for each request, without content. Empty: none is written."),
     ] = ""
+    opentelemetry: Annotated[
+        bool,
+        Meta(
+            description="Send traces and metrics without content to where the variables `OTEL_…` say; needs `ullage[otel]`."
+        ),
+    ] = False
