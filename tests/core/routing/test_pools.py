@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from ullage.core.routing.pools import Pool, pool_scores
+from ullage.core.routing.pools import Pool, pool_scores, project
 
 TEN = Pool(targets={"p/a": 9, "p/b": 1})
 
 
 @pytest.mark.parametrize(
-    ("weights", "attempts", "expected"),
+    ("weights", "attempts", "projected", "expected"),
     [
-        ({"p/a": 9, "p/b": 1}, (9, 0), (0, 1)),
-        ({"p/a": 6, "p/b": 4}, (3, 2), (1, 0)),
-        ({"p/a": 6, "p/b": 3, "p/c": 1}, (5, 1, 0), (0, 1, 0)),
-        ({"p/a": 1, "p/b": 1}, (0, 0), (0.5, 0.5)),
+        ({"p/a": 9, "p/b": 1}, (9, 0), (1.1111, 1.0), (0, 1)),
+        ({"p/a": 6, "p/b": 4}, (3, 2), (0.6667, 0.75), (1, 0)),
+        ({"p/a": 6, "p/b": 3, "p/c": 1}, (5, 1, 0), (1.0, 0.6667, 1.0), (0, 1, 0)),
+        ({"p/a": 1, "p/b": 1}, (0, 0), (1, 1), (0.5, 0.5)),
     ],
 )
-def test_the_scores_of_v1_are_as_in_the_table(
-    weights: dict[str, float], attempts: tuple[int, ...], expected: tuple[float, ...]
+def test_projections_and_scores_of_v1_are_as_in_the_table(
+    weights: dict[str, float], attempts: tuple[int, ...], projected: tuple[float, ...], expected: tuple[float, ...]
 ) -> None:
     made = dict(zip(weights, attempts, strict=True))
+    assert tuple(project(Pool(targets=weights), weights, made).values()) == pytest.approx(projected, abs=5e-5)
     found = pool_scores(Pool(targets=weights), weights, made, model="v1")
     assert tuple(found.values()) == pytest.approx(expected)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import asdict
 
@@ -19,13 +21,13 @@ from tests.core.routing.routes import (
     task_of,
 )
 from ullage.core.errors import InputError
-from ullage.core.routing.capability import Tier, score_range
+from ullage.core.routing.capability import score_range
 from ullage.core.routing.filtering import make_candidate
 from ullage.core.routing.scoring import Abilities, Signals, Situation, quality_of, quota_term
 from ullage.core.routing.weights import WEIGHTS, Policy, read_policy
 
 
-def abilities(tier: Tier) -> Abilities:
+def abilities(tier: Any) -> Abilities:
     return Abilities(*[score_range(tier, "high").likely] * 5)
 
 

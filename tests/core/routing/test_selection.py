@@ -53,7 +53,11 @@ def test_by_v1_the_weakest_model_keeps_the_hardest_task() -> None:
     found = scores(CHINESE, situation=warm)
     assert [found[one].utility for one in (HAIKU, SONNET, OPUS)] == pytest.approx([0.669110, 0.625520, 0.565], abs=1e-6)
     assert choose(CHINESE, situation=warm).chosen.target == HAIKU
+    cold = scores(CHINESE, situation=replace(warm, cold=True))
+    assert [cold[one].utility for one in (SONNET, OPUS, HAIKU)] == pytest.approx([0.62552, 0.565, 0.49911], abs=1e-6)
     assert choose(CHINESE, situation=replace(warm, cold=True)).chosen.target == SONNET
+    best = scores(CHINESE, "best", situation=warm)
+    assert [best[one].utility for one in (OPUS, HAIKU)] == pytest.approx([0.715, 0.601475], abs=1e-6)
     assert choose(CHINESE, "best", situation=warm).chosen.target == OPUS
 
 

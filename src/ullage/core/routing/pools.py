@@ -44,6 +44,11 @@ def pool_scores(
     return {target: scores.get(target, 0.0) for target in ids}
 
 
+def project(pool: Pool, members: Iterable[str], attempts: Mapping[str, int]) -> dict[str, float]:
+    """What each member would have had for its weight, were the next attempt its own."""
+    return {target: (attempts.get(target, 0) + 1) / pool.weight(target) for target in members}
+
+
 def _deficits(pool: Pool, members: list[str], attempts: Mapping[str, int]) -> dict[str, float]:
     weights = sum(pool.weight(target) for target in members)
     made = sum(attempts.get(target, 0) for target in members)
@@ -56,7 +61,7 @@ def _deficits(pool: Pool, members: list[str], attempts: Mapping[str, int]) -> di
 
 
 def _stretched(pool: Pool, members: list[str], attempts: Mapping[str, int]) -> dict[str, float]:
-    projected = {target: (attempts.get(target, 0) + 1) / pool.weight(target) for target in members}
+    projected = project(pool, members, attempts)
     low, high = min(projected.values(), default=0.0), max(projected.values(), default=0.0)
     if low == high:
         return dict.fromkeys(members, 0.5)
