@@ -35,7 +35,7 @@ ELSEWHERE = {
     "C2": "core/routing/test_route.py::test_a_long_session_is_not_sent_to_a_window_that_is_too_small",
     "C3": "core/routing/test_route.py::test_a_pin_that_comes_too_late_is_told",
     "C4": "core/routing/test_route.py::test_a_weaker_target_that_takes_over_unasked_is_told",
-    "C5": "routing/test_complaints_live.py::test_c05_who_answers_is_told_before_the_first_word",
+    "C5": "routing/test_complaints_live.py::test_c05_who_answers_is_told_with_the_first_word",
     "C7": "core/routing/test_task.py::test_no_signal_is_unknown_and_not_simple",
     "C8": "core/routing/test_route.py::test_yes_after_a_plan_is_no_trivial_task",
     "C9": "core/routing/test_route.py::test_a_route_by_itself_costs_no_more_than_the_pin_that_it_equals",

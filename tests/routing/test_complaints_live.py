@@ -41,11 +41,11 @@ async def test_c01_thinking_counts_when_a_window_is_chosen(
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-async def test_c05_who_answers_is_told_before_the_first_word(
+async def test_c05_who_answers_is_told_with_the_first_word(
     dialect: Dialect, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:
     """C5: the chosen model was invisible until the end, or hidden behind an icon."""
-    fake.script.add(Rule(fault=Fault(stall_after=0)))  # no word ever comes
+    fake.script.add(Rule(reply=Reply(text="word " * 2_000), fault=Fault(stall_after=4_000)))  # the end never comes
     request = make_request(dialect, model="auto", turns=(HARD,), stream=True)
     async with (
         run_routed(fake, tmp_path) as gateway,
