@@ -85,11 +85,8 @@ def test_every_target_that_was_asked_is_an_attempt_and_only_the_last_has_the_usa
 def test_hours_have_a_row_for_each_target_with_what_failed_there(store: MemoryStore) -> None:
     told = {(row.hour[11:13], row.target): row for row in rows(store, "metrics")}
     assert sorted(told) == sorted([("15", FRONTIER), ("19", LIGHT), ("20", FRONTIER), ("20", LIGHT), ("20", STRONG)])
-    assert (told["20", FRONTIER].attempts, told["20", FRONTIER].rate_limits, told["20", FRONTIER].failovers) == (
-        0,
-        1,
-        1,
-    )
+    failed = told["20", FRONTIER]
+    assert (failed.attempts, failed.failures, failed.rate_limits, failed.failovers) == (1, 1, 1, 1)
     assert (told["20", STRONG].attempts, told["20", STRONG].latency_p50_ms, told["15", FRONTIER].failures) == (
         3,
         2_500.0,

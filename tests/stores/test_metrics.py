@@ -11,7 +11,9 @@ from ullage.core.errors import CallError
 from ullage.core.profiles.cache_rules import UNKNOWN_CACHE, find_cache_rule
 from ullage.core.profiles.facts import Prices, PriceTier
 from ullage.stores import MemoryStore
-from ullage.stores.metrics import Tally, cost_nano_usd, parse_since, report_metrics
+from ullage.stores.metrics import Tally, cost_nano_usd, cost_of, parse_since, report_metrics
+from ullage.stores.route_records import facts_of
+from ullage.stores.routed import report_routed
 
 if TYPE_CHECKING:
     from conftest import Records
@@ -104,11 +106,13 @@ def test_what_was_not_dispatched_or_only_counted_is_no_attempt(records: Records)
 def test_outcomes_statuses_and_times_of_answers(records: Records) -> None:
     tally = Tally()
     for number in range(1, 101):
-        tally.add(records.call(status=200, duration_ms=float(number), first_byte_ms=number / 2, streamed=True))
-    tally.add(records.call(outcome="error", status=529, duration_ms=9_999.0))
-    tally.add(records.call(outcome="cut", status=200, duration_ms=9_999.0))
-    tally.add(records.call(outcome="left", status=None))
-    tally.add(records.call(status=200, streamed=False, first_byte_ms=5_000.0))
+        tally.add(
+            facts_of(records.call(status=200, duration_ms=float(number), first_byte_ms=number / 2, streamed=True))
+        )
+    tally.add(facts_of(records.call(outcome="error", status=529, duration_ms=9_999.0)))
+    tally.add(facts_of(records.call(outcome="cut", status=200, duration_ms=9_999.0)))
+    tally.add(facts_of(records.call(outcome="left", status=None)))
+    tally.add(facts_of(records.call(status=200, streamed=False, first_byte_ms=5_000.0)))
     told = tally.report()
     assert (told["attempts"], told["successes"], told["failures"]) == (104, 101, 2)
     assert told["statuses"] == {"200": 102, "529": 1}
@@ -126,8 +130,8 @@ def test_nothing_is_known_of_nothing() -> None:
 def test_shares_of_the_cache(records: Records) -> None:
     # Planner specification, section 10.1.
     tally = Tally()
-    tally.add(records.call(usage=usage(4_000, 850, 0)))
-    tally.add(records.call(usage=usage(480, 0, 170)))
+    tally.add(facts_of(records.call(usage=usage(4_000, 850, 0))))
+    tally.add(facts_of(records.call(usage=usage(480, 0, 170))))
     told = tally.report()["cache"]
     assert (told["input_fresh"], told["cache_read"], told["cache_write"]) == (4_480, 850, 170)
     assert (told["read_share"], told["write_share"]) == (0.154545, 0.030909)
@@ -135,7 +139,7 @@ def test_shares_of_the_cache(records: Records) -> None:
 
 def test_shares_are_rounded_half_up(records: Records) -> None:
     tally = Tally()
-    tally.add(records.call(usage=usage(127, 1, 0)))
+    tally.add(facts_of(records.call(usage=usage(127, 1, 0))))
     assert tally.report()["cache"]["read_share"] == 0.007813
 
 
@@ -144,7 +148,7 @@ def test_misses_are_counted_by_cause_and_alarming_ones_apart(records: Records) -
     evicted = {"cause": "evicted", "slice": None, "missed_tokens": 900, "unexpected": True}
     expired = {"cause": "expired", "slice": None, "missed_tokens": 500, "unexpected": False}
     for told in (cache(1_000), cache(1_000, evicted), cache(1_000, evicted), cache(0, expired), cache(None)):
-        tally.add(records.call(cache=told))
+        tally.add(facts_of(records.call(cache=told)))
     told = tally.report()["cache"]
     assert (told["expected_warm"], told["unexpected_misses"], told["missed_tokens"]) == (3_000, 2, 1_800)
     assert told["misses"] == {"evicted": {"calls": 2, "tokens": 1_800}, "expired": {"calls": 1, "tokens": 500}}
@@ -152,10 +156,10 @@ def test_misses_are_counted_by_cause_and_alarming_ones_apart(records: Records) -
 
 def test_cost_is_that_of_calls_with_prices_and_the_others_are_counted(records: Records) -> None:
     tally = Tally()
-    tally.add(records.call(usage=usage(1_000, 10_000, 2_000, 500), awareness={"profile": {"prices": PRICES}}))
-    tally.add(records.call(usage=usage(1_000), awareness={"profile": {"prices": {}}}))
-    tally.add(records.call(usage=usage(1_000), awareness=None))
-    tally.add(records.call(usage=None))
+    tally.add(facts_of(records.call(usage=usage(1_000, 10_000, 2_000, 500), awareness={"profile": {"prices": PRICES}})))
+    tally.add(facts_of(records.call(usage=usage(1_000), awareness={"profile": {"prices": {}}})))
+    tally.add(facts_of(records.call(usage=usage(1_000), awareness=None)))
+    tally.add(facts_of(records.call(usage=None)))
     told = tally.report()
     assert told["cost_usd"] == pytest.approx(0.003 + 0.003 + 0.0075 + 0.0075)
     assert told["unpriced"] == 2
@@ -222,3 +226,29 @@ def test_a_time_may_name_its_zone_and_lies_never_before_the_epoch() -> None:
 def test_what_is_no_time_is_said_to_be_none(text: str) -> None:
     with pytest.raises(CallError, match="is no time"):
         parse_since(text, NOW_MS)
+
+
+def test_a_target_that_failed_before_another_one_answered_counts_as_its_own_attempt(records: Records) -> None:
+    made = [
+        {"target": "openai/gpt", "status": 429, "failure": "rate-limit", "ms_to_first": 5.0, "ms": 10.0},
+        {"target": "anthropic/x", "status": 200, "ms_to_first": 90.0, "ms": 900.0, "committed": True},
+    ]
+    route = {"task_id": "t", "target": "anthropic/x", "attempts": made}
+    told = {"duration_ms": 950.0, "first_byte_ms": 140.0, "streamed": True, "status": 200, "model": "x", "route": route}
+    store = filled(MemoryStore(), records, [told])
+    rows = {row["target"]: row for row in report(store)["targets"]}
+    assert (rows["openai/gpt"]["failures"], rows["openai/gpt"]["failovers"]) == (1, 1)
+    assert rows["openai/gpt"]["statuses"] == {"429": 1}
+    assert (rows["anthropic/x"]["successes"], rows["anthropic/x"]["failovers"]) == (1, 0)
+    assert rows["anthropic/x"]["latency_ms"]["p50"] == 900.0
+    assert rows["anthropic/x"]["ttft_ms"]["p50"] == 90.0
+    assert report(store)["hourly"][0]["attempts"] == 2
+    routed = {row["target"]: row for row in report_routed(store, since_ms=0, until_ms=NOW_MS)["targets"]}
+    assert (routed["openai/gpt"]["success_rate"], routed["anthropic/x"]["success_rate"]) == (0.0, 1.0)
+    assert routed["anthropic/x"]["latency_ms"]["average"] == 900.0
+
+
+def test_what_the_ledger_knows_of_a_cost_goes_before_usage_and_price(records: Records) -> None:
+    call = facts_of(records.call(usage=usage(1_000_000), spend={"usd": 0.25}))
+    assert cost_of(call) == 250_000_000
+    assert cost_of(facts_of(records.call(usage=usage(1_000_000), spend={"usd": None}))) is None

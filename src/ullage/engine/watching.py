@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ullage.stores import AttemptRecord
+from ullage.stores.route_records import facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ class Watchers:
         if not self._watchers:
             return
         try:
-            facts = msgspec.convert(call, AttemptRecord, from_attributes=True)
+            facts = facts_of(call)
         except msgspec.ValidationError:  # its route is not told as usual
             return
         for number, watcher in enumerate(self._watchers):

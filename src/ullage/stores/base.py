@@ -74,8 +74,8 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     with this call it also has `ranked`, the scores of all candidates, `propensities` and `shadow`. A call whose route has a
     `task_id` is found by it.
 
-    `spend` is what the call cost, `usd`, `None` where nobody knows; of one that was held to a limit also what was reserved for it,
-    and of a limit that it went beyond its name and the action.
+    `spend` is what the call cost, `usd`, `None` where nobody knows; of one that was held to a limit also what was reserved for
+    it, and of a limit that it went beyond its name and the action.
     """
 
     id: str

@@ -1,10 +1,12 @@
 """What the recorded calls of a time add up to: attempts, times, cost, and how caches served (interface, section 3).
 
-Everything is read from the store, session by session, so that no more than the calls of one session are held at once.
+Every target that was asked counts, also one after which another was (routing specification, section 25). Calls are gone through
+one after the other, so that no more than a page of them is held at once.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections import Counter, defaultdict
@@ -15,26 +17,27 @@ from ullage.core.calibration import round_ratio
 from ullage.core.errors import CallError
 from ullage.core.profiles.cache_rules import find_cache_rule
 from ullage.core.profiles.pricing import fill_prices, prices_at
+from ullage.core.routing.learning import delivered
 
-from .report import iso_time, target_of
-from .route_records import AttemptRecord, read_prices
+from .report import iso_time
+from .route_records import AttemptMade
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable
 
     from ullage.core.profiles.cache_rules import CacheRule
     from ullage.core.profiles.facts import Prices
 
-    from .base import CallRecord, Reader
+    from .base import Reader
+    from .route_records import AttemptRecord
 
 Group = Literal["target", "provider", "client", "session"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 DEFAULT_SINCE = "24h"
-MOST_SESSIONS = 10_000
-"""Sessions that are looked at, the newest first: more than a daemon of one user sees in months."""
+NANO = 1_000_000_000
 
-_FIRST_CALLS = 256
+_SESSIONS = 1_024
 _UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _SPAN = re.compile(r"(\d{1,6})\s*([mhdw])")
 _HOUR_MS = 3_600_000
@@ -56,13 +59,18 @@ def report_metrics(store: Reader, *, since_ms: int, until_ms: int, by: Group = "
     """
     tallies: dict[str, defaultdict[str, Tally]] = {group: defaultdict(Tally) for group in ("target", "provider", by)}
     hourly: defaultdict[int, Tally] = defaultdict(Tally)
-    for client, call in _calls(store, since_ms):
-        if call.created_ms > until_ms or call.kind in NO_ATTEMPTS or call.outcome == "answered":
+    client_of = _client_finder(store)
+    for call in store.walk_calls(since_ms=since_ms, until_ms=until_ms):
+        if call.kind in NO_ATTEMPTS or call.outcome == "answered":
             continue
-        names = {"target": target_of(call), "provider": call.provider, "client": client, "session": call.session}
+        names = {"client": call.client or client_of(call.session), "session": call.session}
+        hour = hourly[call.created_ms // _HOUR_MS]
+        for one in attempts_of(call)[:-1]:
+            _add_failed(one, tallies, names, hour)
+        names |= {"target": call.target, "provider": call.provider}
         for group, rows in tallies.items():
             rows[names[group]].add(call)
-        hourly[call.created_ms // _HOUR_MS].add(call)
+        hour.add(call)
     return {
         "since": iso_time(since_ms),
         "until": iso_time(until_ms),
@@ -91,11 +99,34 @@ def parse_since(text: str, now_ms: int) -> int:
         ) from error
 
 
+def attempts_of(call: AttemptRecord) -> tuple[AttemptMade, ...]:
+    """The targets that were asked, the last one last; none where we answered or it was only counted."""
+    if call.outcome == "answered" or call.kind in NO_ATTEMPTS:
+        return ()
+    if call.route is not None and call.route.attempts:
+        return call.route.attempts
+    cost = cost_of(call)
+    failed = delivered(call.outcome, call.status) is False
+    return (
+        AttemptMade(
+            target=call.target,
+            status=call.status,
+            failure=call.outcome if failed else None,
+            ms_to_first=call.first_byte_ms,
+            usd=None if cost is None else cost / NANO,
+            committed=call.status is not None,
+            at_ms=call.created_ms,
+            ms=call.duration_ms,
+        ),
+    )
+
+
 class Tally:
     """Calls added up, one after the other."""
 
     def __init__(self) -> None:
         self.attempts = 0
+        self._failovers = 0
         self._outcomes: Counter[str] = Counter()
         self._statuses: Counter[str] = Counter()
         self._latencies_ms: list[float] = []
@@ -108,33 +139,45 @@ class Tally:
         self._unexpected: Counter[str] = Counter()
         self._misses: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
-    def add(self, call: CallRecord | AttemptRecord) -> None:
+    def add(self, call: AttemptRecord) -> None:
         """Adds a call."""
         self.attempts += 1
         self._outcomes[call.outcome] += 1
         if call.status is not None:
             self._statuses[str(call.status)] += 1
         if call.outcome in _SUCCESSES:
-            if call.duration_ms is not None:
-                self._latencies_ms.append(call.duration_ms)
-            if call.streamed and call.first_byte_ms is not None:
-                self._first_ms.append(call.first_byte_ms)
+            last = attempts_of(call)[-1]
+            whole_ms = call.duration_ms if last.ms is None else last.ms
+            if whole_ms is not None:
+                self._latencies_ms.append(whole_ms)
+            if call.streamed and last.ms_to_first is not None:
+                self._first_ms.append(last.ms_to_first)
         if call.usage is not None:
             self._add_usage(call, call.usage)
         if call.cache is not None:
             self._add_cache(call.cache)
 
+    def add_failed(self, one: AttemptMade) -> None:
+        """Adds an attempt after which another target was asked."""
+        self.attempts += 1
+        self._outcomes["error"] += 1
+        self._failovers += 1
+        if one.status is not None:
+            self._statuses[str(one.status)] += 1
+
     def report(self) -> dict[str, Any]:
-        """The sums as plain data. `cost_usd` is of the calls whose prices are known, `None` if none are; `unpriced` counts the
-        others. `ttft_ms` is of streamed answers. `misses` are all of them by cause, also those that were to be expected."""
+        """The sums as plain data. `failovers` are attempts after which another target was asked. `cost_usd` is of the calls whose
+        prices are known, `None` if none are; `unpriced` counts the others. `latency_ms` and `ttft_ms` are from when the target
+        was asked, the latter of streamed answers. `misses` are all of them by cause, also those that were to be expected."""
         return {
             "attempts": self.attempts,
             "successes": sum(self._outcomes[outcome] for outcome in _SUCCESSES),
             "failures": sum(self._outcomes[outcome] for outcome in _FAILURES),
+            "failovers": self._failovers,
             "statuses": dict(sorted(self._statuses.items())),
             "latency_ms": _percentiles(self._latencies_ms),
             "ttft_ms": _percentiles(self._first_ms),
-            "cost_usd": self._cost_nano_usd / 1_000_000_000 if self._priced else None,
+            "cost_usd": self._cost_nano_usd / NANO if self._priced else None,
             "unpriced": self._unpriced,
             "output": self._tokens["output"],
             "cache": self._report_cache(),
@@ -153,10 +196,10 @@ class Tally:
             "misses": {cause: dict(sums) for cause, sums in sorted(self._misses.items())},
         }
 
-    def _add_usage(self, call: CallRecord | AttemptRecord, usage: dict[str, Any]) -> None:
+    def _add_usage(self, call: AttemptRecord, usage: dict[str, Any]) -> None:
         for part in (*_INPUTS, "output"):
             self._tokens[part] += usage.get(part) or 0
-        cost = cost_nano_usd(usage, _prices(call), find_cache_rule(call.provider, call.model))
+        cost = cost_nano_usd(usage, call.prices, find_cache_rule(call.provider, call.model))
         if cost is None:
             self._unpriced += 1
         else:
@@ -200,34 +243,32 @@ def cost_nano_usd(usage: dict[str, Any], prices: Prices | None, rule: CacheRule)
 
 def cost_of(call: AttemptRecord) -> int | None:
     """What a call cost, in billionths of a dollar; `None` where no usage was reported, or a price is not known."""
+    usd = (call.spend or {}).get("usd")
+    if isinstance(usd, float | int):
+        return round(usd * NANO)
     if call.usage is None:
         return None
     return cost_nano_usd(call.usage, call.prices, find_cache_rule(call.provider, call.model))
 
 
-def _prices(call: CallRecord | AttemptRecord) -> Prices | None:
-    """The prices that were known of the target when the call was made."""
-    if isinstance(call, AttemptRecord):
-        return call.prices
-    return read_prices(((call.awareness or {}).get("profile") or {}).get("prices"))
+def _client_finder(store: Reader) -> Callable[[str], str]:
+    """Finds the client of a session, for calls that do not say it themselves."""
+
+    @functools.lru_cache(_SESSIONS)
+    def find(session: str) -> str:
+        known = store.find_session(session) if session else None
+        return known.client if known is not None else "unknown"
+
+    return find
 
 
-def _calls(store: Reader, since_ms: int) -> Iterator[tuple[str, CallRecord]]:
-    """Every call since then with its client; those of no session are of an unknown one."""
-    for session in store.sessions(limit=MOST_SESSIONS):
-        if session.last_ms < since_ms:
-            break
-        yield from ((session.client, call) for call in _calls_of(store, session.id, since_ms))
-    yield from (("unknown", call) for call in _calls_of(store, "", since_ms))
-
-
-def _calls_of(store: Reader, session: str, since_ms: int) -> Iterable[CallRecord]:
-    limit = _FIRST_CALLS
-    while True:
-        calls = store.calls(session, limit=limit)
-        if len(calls) < limit or calls[-1].created_ms < since_ms:
-            return [call for call in calls if call.created_ms >= since_ms]
-        limit *= 4
+def _add_failed(
+    one: AttemptMade, tallies: dict[str, defaultdict[str, Tally]], names: dict[str, str], hour: Tally
+) -> None:
+    named = {**names, "target": one.target, "provider": one.target.partition("/")[0]}
+    for group, rows in tallies.items():
+        rows[named[group]].add_failed(one)
+    hour.add_failed(one)
 
 
 def _rows(group: str, rows: dict[str, Tally]) -> list[dict[str, Any]]:

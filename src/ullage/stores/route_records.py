@@ -12,6 +12,8 @@ from ullage.core.profiles.facts import Prices
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from .base import CallRecord
+
 FEEDBACK, OUTCOME, TALLY, OVERRIDE = "feedback", "outcome", "tally", "override"
 """The kinds of records that lie in one table."""
 
@@ -164,6 +166,7 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
     usage: dict[str, Any] | None = None
     awareness: AttemptAwareness | None = None
     cache: dict[str, Any] | None = None
+    spend: dict[str, Any] | None = None
     route: AttemptRoute | None = None
 
     @property
@@ -188,6 +191,11 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
         """The prices that were known of the target when the call was made."""
         profile = self.awareness.profile if self.awareness is not None else None
         return read_prices(profile.prices if profile is not None else None)
+
+
+def facts_of(call: CallRecord) -> AttemptRecord:
+    """What a store gives back of a call as an attempt. Raises `msgspec.ValidationError` for a route that is told otherwise."""
+    return msgspec.convert(call, AttemptRecord, from_attributes=True)
 
 
 def override_id(session: str, key: str) -> str:

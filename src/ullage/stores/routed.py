@@ -10,24 +10,23 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ullage.core.profiles.cache_rules import find_cache_rule
 from ullage.core.routing.learning import delivered
 
-from .metrics import cost_nano_usd
+from .metrics import NANO, attempts_of, cost_of
 from .report import iso_time
+from .route_records import AttemptRecord
 from .tasks import task_id_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from .base import Reader
-    from .route_records import AttemptRecord
 
 HOURS = 24
 """Hours that rows are told of one by one."""
 
-_NANO = 1_000_000_000
 _HOUR_MS = 3_600_000
 _DECISIONS = 1_000
 _ALL = 100_000
@@ -94,8 +93,9 @@ def report_routed(reader: Reader, session_id: str | None = None, *, since_ms: in
     """
     attempts = [
         one
-        for one in reader.attempts(session_id, since_ms=since_ms, limit=_ALL)
-        if one.routed and one.created_ms <= until_ms
+        for call in reader.attempts(session_id, since_ms=since_ms, limit=_ALL)
+        if call.routed and call.created_ms <= until_ms
+        for one in _each(call)
     ]
     predicted = _predictions(reader, session_id, since_ms)
     providers: defaultdict[str, list[AttemptRecord]] = defaultdict(list)
@@ -126,6 +126,29 @@ def _predictions(reader: Reader, session_id: str | None, since_ms: int) -> dict[
         if call.created_ms >= since_ms and isinstance(cost.get("request_usd"), float):
             found[call.id] = cost["request_usd"]
     return found
+
+
+def _each(call: AttemptRecord) -> Iterator[AttemptRecord]:
+    """Every target that was asked for a call, the one that it ended with as the call itself, in its own time."""
+    made = attempts_of(call)
+    for number, one in enumerate(made[:-1], 1):
+        provider, _, model = one.target.partition("/")
+        yield AttemptRecord(
+            id=f"{call.id}:{number}",
+            session=call.session,
+            created_ms=call.created_ms,
+            kind=call.kind,
+            provider=provider,
+            model=model or None,
+            status=one.status,
+            outcome="error",
+        )
+    first_ms, whole_ms = (made[-1].ms_to_first, made[-1].ms) if made else (None, None)
+    yield replace(
+        call,
+        first_byte_ms=call.first_byte_ms if first_ms is None else first_ms,
+        duration_ms=call.duration_ms if whole_ms is None else whole_ms,
+    )
 
 
 def _rows(name: str, groups: dict[str, list[AttemptRecord]], predicted: dict[str, float]) -> list[dict[str, Any]]:
@@ -167,10 +190,8 @@ def _predicted(paid: Sequence[tuple[float, float]]) -> dict[str, Any]:
 
 
 def _cost_usd(attempt: AttemptRecord) -> float | None:
-    if attempt.usage is None:
-        return None
-    nano = cost_nano_usd(attempt.usage, attempt.prices, find_cache_rule(attempt.provider, attempt.model))
-    return None if nano is None else nano / _NANO
+    nano = cost_of(attempt)
+    return None if nano is None else nano / NANO
 
 
 def _percentiles(values: Iterable[float]) -> dict[str, float | None]:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from ullage.stores.exports.tables import NANO, attempts_of
-from ullage.stores.metrics import cost_of
+from ullage.stores.metrics import NANO, attempts_of, cost_of
 from ullage.stores.report import iso_time
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from ullage._version import __version__
-from ullage.stores.exports.tables import attempts_of, split_target
-from ullage.stores.metrics import cost_of
+from ullage.stores.exports.tables import split_target
+from ullage.stores.metrics import NANO, attempts_of, cost_of
 
 from .exposition import Family, Histogram, Sample, histogram, make_labels, render
 
@@ -32,7 +32,6 @@ WHOLE_BOUNDS_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0
 
 _PARTS = ("input_fresh", "cache_read", "cache_write", "output")
 _WHOLE = frozenset({"ok", "unparsed"})
-_NANO = 1_000_000_000
 
 
 class Figures:
@@ -97,7 +96,7 @@ class Figures:
             self._nano_usd[target] += cost
 
     def _families(self) -> tuple[Family, ...]:
-        usd = {labels: nano / _NANO for labels, nano in self._nano_usd.items()}
+        usd = {labels: nano / NANO for labels, nano in self._nano_usd.items()}
         return (
             gauge("ullage_build_info", "The version that runs.", {make_labels(version=__version__): 1}),
             _counter("ullage_requests_total", "Requests of clients that are over.", self._requests),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ullage.stores.exports.tables import NANO, attempts_of, split_target
-from ullage.stores.metrics import cost_of
+from ullage.stores.exports.tables import split_target
+from ullage.stores.metrics import NANO, attempts_of, cost_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,6 +10,7 @@ from ullage.core.errors import StoreError
 from ullage.core.spend.ledger import Key
 from ullage.settings.budget import make_spend_limits
 from ullage.stores.exports.tables import split_target
+from ullage.stores.metrics import NANO
 
 from .exposition import make_labels
 from .figures import gauge
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from .exposition import Family, Labels
 
-_NANO = 1_000_000_000
 _CIRCUITS = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
 
 
@@ -64,14 +64,14 @@ class Standing:
         yield gauge(
             "ullage_spent_usd",
             "What was spent in this day and month of the machine's time zone, reservations included.",
-            {make_labels(period=scope): used / _NANO for scope, used in spent.items()},
+            {make_labels(period=scope): used / NANO for scope, used in spent.items()},
         )
         yield gauge("ullage_budget_usd", "What may be spent in a day and a month.", _limits(self._limits))
 
 
 def _limits(limits: SpendLimits) -> dict[Labels, float]:
     own = {"day": limits.day, "month": limits.month}
-    return {make_labels(period=scope): limit / _NANO for scope, limit in own.items() if limit is not None}
+    return {make_labels(period=scope): limit / NANO for scope, limit in own.items() if limit is not None}
 
 
 def _target(target: str) -> Labels:

@@ -10,11 +10,12 @@ import heapq
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ullage.core.routing.learning import delivered
+from ullage.stores.metrics import attempts_of
 from ullage.stores.report import iso_time
 from ullage.stores.tasks import task_id_of
 
 from .rows import EventRow
-from .tables import attempts_of, split_target, summarize_tasks, walk_calls
+from .tables import split_target, summarize_tasks, walk_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

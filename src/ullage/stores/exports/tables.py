@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from ullage.core.routing.learning import delivered
-from ullage.stores.metrics import NO_ATTEMPTS, Tally, cost_of
+from ullage.stores.metrics import NANO, NO_ATTEMPTS, Tally, attempts_of, cost_of
 from ullage.stores.report import iso_time
-from ullage.stores.route_records import AttemptMade
 from ullage.stores.tasks import judgements, meanwhile, summarize_task, task_id_of
 
 from .rows import AttemptRow, CallRow, MetricRow, TaskRow
@@ -18,46 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ullage.stores.base import Reader
-    from ullage.stores.route_records import AttemptRecord
+    from ullage.stores.route_records import AttemptMade, AttemptRecord
     from ullage.stores.tasks import TaskSummary
 
     from .selecting import Selection
 
-NANO = 1_000_000_000
 IDLE_MS = 6 * 3_600_000
 """A task is told once no call of it came for so long."""
 
 _HOUR_MS = 3_600_000
 _CLIENTS = 1_024
-_RATE_LIMIT = 429
+_RATE_LIMIT = "429"
 
 
 def walk_calls(reader: Reader, selection: Selection) -> Iterator[AttemptRecord]:
     """The calls that are asked for, the oldest first."""
     found = reader.walk_calls(selection.session, since_ms=selection.since_ms, until_ms=selection.until_ms)
     return (call for call in found if selection.has(call.target, *(one.target for one in attempts_of(call))))
-
-
-def attempts_of(call: AttemptRecord) -> tuple[AttemptMade, ...]:
-    """The targets that were asked, the last one last; none where we answered or it was only counted."""
-    if call.outcome == "answered" or call.kind in NO_ATTEMPTS:
-        return ()
-    if call.route is not None and call.route.attempts:
-        return call.route.attempts
-    cost = cost_of(call)
-    failed = delivered(call.outcome, call.status) is False
-    return (
-        AttemptMade(
-            target=call.target,
-            status=call.status,
-            failure=call.outcome if failed else None,
-            ms_to_first=call.first_byte_ms,
-            usd=None if cost is None else cost / NANO,
-            committed=call.status is not None,
-            at_ms=call.created_ms,
-            ms=call.duration_ms,
-        ),
-    )
 
 
 def export_calls(reader: Reader, selection: Selection) -> Iterator[CallRow]:
@@ -139,23 +115,21 @@ class _Hour:
     def __init__(self, number: int) -> None:
         self.number = number
         self._tallies: defaultdict[str, Tally] = defaultdict(Tally)
-        self._limited: Counter[str] = Counter()
-        self._left: Counter[str] = Counter()
 
     def add(self, call: AttemptRecord) -> None:
         made = attempts_of(call)
         if not made:
             return
+        for one in made[:-1]:
+            self._tallies[one.target].add_failed(one)
         self._tallies[call.target].add(call)
-        self._limited.update(one.target for one in made if one.status == _RATE_LIMIT)
-        self._left.update(one.target for one in made[:-1])
 
     def rows(self, selection: Selection) -> Iterator[MetricRow]:
         """In the order of their names."""
-        for target in sorted({*self._tallies, *self._limited, *self._left}):
+        for target, tally in sorted(self._tallies.items()):
             if not selection.has(target):
                 continue
-            told = self._tallies[target].report()
+            told = tally.report()
             cache = told["cache"]
             provider, model = split_target(target)
             yield MetricRow(
@@ -166,8 +140,8 @@ class _Hour:
                 attempts=told["attempts"],
                 successes=told["successes"],
                 failures=told["failures"],
-                rate_limits=self._limited[target],
-                failovers=self._left[target],
+                rate_limits=told["statuses"].get(_RATE_LIMIT, 0),
+                failovers=told["failovers"],
                 latency_p50_ms=told["latency_ms"]["p50"],
                 latency_p95_ms=told["latency_ms"]["p95"],
                 first_byte_p50_ms=told["ttft_ms"]["p50"],
