@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.core.routing.translations import MORE_TASKS, TASKS
+from tests.core.routing.translations import HELD_OUT, MORE_TASKS, REPORTED, TASKS
 from ullage.core.routing.signals import KINDS
 from ullage.core.routing.task import Evidence, TaskProfile, analyze_task, explain_complexity
 
@@ -121,6 +121,10 @@ def test_pictures_and_context_are_demands() -> None:
         ("it was created", "generate"),
         ("comparing both", "research"),
         ("eine Laufzeitfehlermeldung", "debug"),
+        ("it leaks memory", "debug"),
+        ("the button does not work", "debug"),
+        ("die Funktion haengt", "debug"),
+        ("给出迁移方案", "plan"),
         ("die Systemarchitektur", "architecture"),
     ],
 )
@@ -218,6 +222,11 @@ def test_fences_and_brackets_are_code_and_a_semicolon_in_prose_is_none() -> None
     assert analyze_task("Look at this; let me know").demand.coding == 0.0
 
 
+def test_a_solution_is_no_plan_and_after_an_hour_is_no_step() -> None:
+    assert kinds_of("提出解决方案") == set()
+    assert analyze_task("El worker falla después de una hora").demand.instruction_following == 0.3
+
+
 def test_steps_are_seen_at_the_beginning_of_a_sentence_and_as_a_list() -> None:
     for prompt in (
         "Fix it. Then explain it",
@@ -228,7 +237,7 @@ def test_steps_are_seen_at_the_beginning_of_a_sentence_and_as_a_list() -> None:
         assert analyze_task(prompt).demand.instruction_following == 0.6
 
 
-@pytest.mark.parametrize("task", [*TASKS, *MORE_TASKS], ids=lambda task: task["en"][:40])
+@pytest.mark.parametrize("task", [*TASKS, *MORE_TASKS, *REPORTED, *HELD_OUT], ids=lambda task: task["en"][:40])
 def test_the_same_task_is_as_complex_in_every_language(task: dict[str, str]) -> None:
     """Complaints C24 and C26. Section 4.5 allows 0.15; this is stricter."""
     complexities = {language: analyze_task(prompt).complexity for language, prompt in task.items()}
@@ -238,7 +247,8 @@ def test_the_same_task_is_as_complex_in_every_language(task: dict[str, str]) -> 
 def test_the_tasks_cover_every_language_and_kind() -> None:
     languages = {"en", "zh", "ja", "de", "es", "it", "ru"}
     assert len(MORE_TASKS) > len(TASKS) >= 12
-    assert all(set(task) == languages for task in MORE_TASKS)
+    assert len(HELD_OUT) >= 10
+    assert all(set(task) == languages for task in (*MORE_TASKS, *REPORTED, *HELD_OUT))
     assert all(set(task) == {*languages, "ko", "fr", "pt"} for task in TASKS)
     assert set.union(*(kinds_of(task["en"]) for task in TASKS)) == set(KINDS)
 

@@ -8,7 +8,8 @@ STEPS = """
     その後 それから 次に さらに そして 最後に 続いて 上で うえで
     그런_다음 그다음 그_다음 은_다음 한_다음 고_나서 그리고 또한 이후
     dann danach anschliessend ausserdem zusaetzlich schliesslich abschliessend
-    luego despues ademas tambien entonces finalmente depois entao alem_disso em_seguida
+    luego y_despues despues, despues_de_eso ademas tambien entonces finalmente e_depois depois, depois_disso entao
+        alem_disso em_seguida
     poi quindi inoltre infine successivamente
     puis ensuite aussi enfin
     затем потом также после_этого далее
