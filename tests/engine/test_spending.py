@@ -166,13 +166,15 @@ def test_the_time_zone_is_told_with_its_distance() -> None:
 # What a call cost
 
 
-def priced(model: str = "m") -> dict[str, Any]:
-    known = {"input_price": 1.0, "output_price": 10.0, "cache_read_price": 0.1}
-    return {"models": {"overrides": {f"provider.example/{model}": known}}}
+def priced(**prices: float) -> dict[str, Any]:
+    known = {"input_price": 1.0, "output_price": 10.0, "cache_read_price": 0.1, **prices}
+    return {"models": {"overrides": {"provider.example/m": known}}}
 
 
 @pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])
-def test_without_a_report_the_usage_is_counted_at_list_prices(dialect: Dialect) -> None:
+def test_without_a_report_the_usage_is_counted_at_list_prices_and_cache_hits_once__litellm_14849_aider_5516(
+    dialect: Dialect,
+) -> None:
     path = {"openai-chat": "/v1/chat/completions", "anthropic": "/v1/messages"}[dialect]
     bench = Bench(sections=priced())
     request = asked(path, {"model": "m", "messages": [{"role": "user", "content": "Hello."}], "max_tokens": 9})
@@ -197,4 +199,15 @@ def test_of_a_model_without_a_price_nobody_knows_the_cost() -> None:
     assert call.spend == {"usd": None}
     bench.engine.flush()
     assert [(one.used, one.unpriced) for one in bench.store.ledger.totals("day")] == [(0, 1)]
+    bench.engine.close()
+
+
+def test_what_is_written_to_a_cache_is_priced__litellm_33772() -> None:
+    bench = Bench(sections=priced(cache_write_price=2.0))
+    usage = {"input_tokens": 0, "cache_creation_input_tokens": 1000, "output_tokens": 0}
+    request = asked(
+        "/v1/messages", {"model": "m", "messages": [{"role": "user", "content": "Hello."}], "max_tokens": 9}
+    )
+    call = bench.ask(request, {**ANSWERS["anthropic"], "usage": usage})
+    assert call.spend == {"usd": pytest.approx(1000 * 2.0 / 1_000_000)}
     bench.engine.close()

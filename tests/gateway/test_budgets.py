@@ -60,7 +60,7 @@ def total(gateway: Daemon, scope: Any = "day") -> SpendTotal:
     return found
 
 
-async def test_parallel_calls_never_pass_a_cap_of_five_dollars(
+async def test_parallel_calls_never_pass_a_cap_of_five_dollars__litellm_34732_40095_26672(
     tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:
     """Complaint C15."""
