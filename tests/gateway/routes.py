@@ -97,6 +97,12 @@ def override(gateway: Daemon, key: str, value: Any, session: str = "s") -> None:
     assert gateway.store.flush()
 
 
+def know_targets(gateway: Daemon) -> None:
+    """What else takes its time with the first request."""
+    assert gateway.engine.targets is not None
+    gateway.engine.targets.candidates("anthropic", client_key=True)
+
+
 def sent_model(fake: FakeProvider, number: int = -1) -> str:
     """The model that the provider was asked for."""
     received = fake.requests[number if number >= 0 else len(fake.requests) + number]

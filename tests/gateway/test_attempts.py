@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.gateway.routes import FRONTIER, LIGHT, STRONG, Came, ask, override, run_routed
+from tests.gateway.routes import FRONTIER, LIGHT, STRONG, Came, ask, know_targets, override, run_routed
 from ullage.core.wire import DIALECTS, Dialect
 from ullage.daemon import Daemon
 from ullage.testing import Exchange, FakeProvider, Fault, Reply, Rule, make_request, make_tools
@@ -190,8 +189,8 @@ async def test_no_more_targets_are_asked_than_is_set(tmp_path: Path, client: aio
 @pytest.mark.parametrize("stream", FORMS)
 async def test_a_target_that_is_silent_is_given_up(stream: bool, tmp_path: Path, client: aiohttp.ClientSession) -> None:
     silent = Rule(model=A, reply=THINKING, fault=Fault(stall_after=300))
-    async with FakeProvider([silent, Reply(text="Yes.")]) as fake:
-        async with run(fake, tmp_path, first_output_timeout_ms=60) as gateway:
+    async with FakeProvider([silent, Rule(reply=Reply(text="Yes."))]) as fake:
+        async with run(fake, tmp_path, first_output_timeout_ms=200) as gateway:
             came = await go(gateway, client, stream=stream)
     assert said(came) == "Yes."
     assert tried(came) == [(ORDER[0], 200, "timeout"), (ORDER[1], 200, None)]
@@ -223,13 +222,11 @@ async def test_where_all_are_silent_that_is_said(tmp_path: Path, client: aiohttp
 async def test_a_request_that_takes_too_long_is_over(
     stream: bool, tmp_path: Path, client: aiohttp.ClientSession
 ) -> None:
-    async with FakeProvider([Rule(fault=Fault(delay_ms=600)), Rule(reply=THINKING)]) as fake:
-        async with run(fake, tmp_path, request_timeout_ms=100) as gateway:
-            await go(gateway, client, session="warms up")
-            started = time.monotonic()
+    async with FakeProvider([Rule(fault=Fault(delay_ms=30_000))]) as fake:
+        async with run(fake, tmp_path, request_timeout_ms=300) as gateway:
+            know_targets(gateway)
             came = await go(gateway, client, stream=stream)
-            assert time.monotonic() - started < 0.6
-            assert asked(fake) == [A, A]
+            assert asked(fake) == [A]
     assert (came.status, json.loads(came.body)["error"]["code"]) == (504, "request_timeout")
     assert came.headers["x-ullage-attempts"] == "1"
 
@@ -238,7 +235,8 @@ async def test_a_request_that_takes_too_long_is_cut_in_the_middle_of_its_answer(
     tmp_path: Path, client: aiohttp.ClientSession
 ) -> None:
     slow = Rule(reply=Reply(text="word " * 200), fault=Fault(pause_ms=10))
-    async with FakeProvider([slow]) as fake, run(fake, tmp_path, request_timeout_ms=150) as gateway:
+    async with FakeProvider([slow]) as fake, run(fake, tmp_path, request_timeout_ms=400) as gateway:
+        know_targets(gateway)
         request = make_request("anthropic", model="auto", turns=(HARD,), stream=True)
         async with client.post(gateway.url + request.path, data=request.body, headers=request.headers) as response:
             assert response.status == 200
@@ -314,10 +312,13 @@ async def test_a_client_that_leaves_ends_the_attempts(tmp_path: Path, client: ai
     rules = [Rule(model=A, fault=DOWN), Rule(model=B, fault=Fault(delay_ms=10_000))]
     async with FakeProvider(rules) as fake, run(fake, tmp_path) as gateway:
         request = make_request("anthropic", model="auto", turns=(HARD,))
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.5):
-                await client.post(gateway.url + request.path, data=request.body, headers=request.headers)
-        async with asyncio.timeout(5):
+        sending = asyncio.create_task(
+            client.post(gateway.url + request.path, data=request.body, headers=request.headers)
+        )
+        async with asyncio.timeout(10):
+            while len(fake.requests) < 2:
+                await asyncio.sleep(0.01)
+            sending.cancel()
             while not gateway.store.calls():
                 await asyncio.sleep(0.01)
         [call] = gateway.store.calls()

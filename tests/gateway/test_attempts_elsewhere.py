@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.gateway.routes import FRONTIER, LIGHT, STRONG, ask, run_routed
+from tests.gateway.routes import FRONTIER, LIGHT, STRONG, ask, know_targets, run_routed
 from ullage.core.errors import PrivacyError
 from ullage.core.privacy.guard import PrivacyGuard
 from ullage.core.wire import DIALECTS, AnswerReader, Dialect
@@ -151,16 +151,17 @@ async def test_what_is_reserved_for_an_attempt_that_comes_too_late_is_free_again
     tmp_path: Path, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits = {"daily_usd": 100.0, "on_exceed": "block"}
-    failover = {"failover": {"request_timeout_ms": 400}}
+    failover = {"failover": {"request_timeout_ms": 600}}
     async with FakeProvider([Rule(times=1), Rule(times=1, fault=DOWN)]) as fake:
         async with run_routed(fake, tmp_path, budget=limits, routing=failover) as gateway:
             request = make_request("anthropic", model="auto", turns=(HARD,))
+            know_targets(gateway)
             assert (await ask(gateway, client, request)).status == 200
             reserve, calls = gateway.store.ledger.reserve, itertools.count()
 
             def slowly(*args: Any, **kwargs: Any) -> Any:
                 if next(calls):
-                    time.sleep(0.6)
+                    time.sleep(0.8)
                 return reserve(*args, **kwargs)
 
             monkeypatch.setattr(gateway.store.ledger, "reserve", slowly)
