@@ -235,6 +235,9 @@ async def test_a_routed_request_goes_to_a_cheaper_target_where_a_limit_asks_for_
     assert came.status == 200
     assert came.headers["x-ullage-target"] == LIGHT == f"anthropic/{sent_model(fake)}"
     assert came.route["policy"] == "cost"
+    assert f"{FRONTIER} is left for the daily limit" in came.route["notes"]
+    assert "is left for the daily limit" in came.headers["x-ullage-route"]
+    assert "retry failover" not in came.route["notes"]
     assert [one["target"] for one in came.route["attempts"]] == [LIGHT]
     assert "x-ullage-budget" not in came.headers
     assert spent.calls == 1

@@ -208,10 +208,11 @@ class Departing:
                 routed = routed.without(target, why)
             return routed._replace(asked=replace(routed.asked, thrifty=True))
 
-        return self._move(observation, exchange, change)
+        limits = ", ".join(one.name for one in verdict.exceeded)
+        return self._move(observation, exchange, change, note=f"{dear.target} is left for the {limits} limit")
 
     def _move(
-        self, observation: Observation, exchange: Exchange, change: Callable[[_Routed], _Routed]
+        self, observation: Observation, exchange: Exchange, change: Callable[[_Routed], _Routed], *, note: str = ""
     ) -> tuple[Observation, Departure]:
         before = exchange.address
         refusal: UllageError = _NOT_ROUTED
@@ -220,7 +221,9 @@ class Departing:
             assert first is not None, "it was routed"
             routed = change(routed)
             while True:
-                decision = replace(self._routing.decide(routed.asked), reason=first.reason, task_id=first.task_id)
+                decision = self._routing.decide(routed.asked)
+                notes = (*decision.notes, note) if note else decision.notes
+                decision = replace(decision, reason=first.reason, task_id=first.task_id, notes=notes)
                 again = observation.again()
                 try:
                     sent = self._address(again, exchange, routed, decision)

@@ -210,7 +210,8 @@ class RoutePlanning:
             route = _for_a_summary(route, asked, tokens, warm)
         if route.target is None:
             return Planned(route=route, notes=tuple(notes), pinned=pinned)
-        planned = self._redirected(route, session, overrides, failed, task_id, fresh=fresh, helper=asked.helper)
+        failures = {} if asked.thrifty else failed  # who is too dear has not failed
+        planned = self._redirected(route, session, overrides, failures, task_id, fresh=fresh, helper=asked.helper)
         return replace(planned, notes=(*notes, *planned.notes), pinned=pinned)
 
     def _redirected(
