@@ -9,6 +9,7 @@ import pytest
 
 from tests.engine.test_routing import HARD, LIGHT, STRONG, Desk, route
 from ullage.gateway.routes import find_endpoint
+from ullage.stores import RouteOverride
 from ullage.testing import Exchange, make_request
 
 PLAIN = {"user-agent": "claude-cli/2.1.0"}
@@ -51,6 +52,17 @@ def test_a_long_conversation_is_summarized_where_it_lies_in_the_cache() -> None:
 def test_targets_for_summaries_may_be_named() -> None:
     summary = summarized(100, 0, compaction_models=[STRONG])
     assert route(summary)["target"] == STRONG
+
+
+@pytest.mark.parametrize(("key", "value"), [("pin", STRONG), ("activation", "off")])
+def test_a_pin_and_off_hold_for_summaries(key: str, value: str) -> None:
+    """Who pins a target may do so for where the words go."""
+    with Desk(models=[LIGHT, STRONG]) as desk:
+        desk.ask(f"@model:{STRONG} {HARD}", headers=PLAIN)
+        desk.now_ms += 3_600_000
+        desk.store.put_route_override(RouteOverride(session="s", key=key, value=value, at_ms=1))
+        summary = desk.ask(f"@model:{STRONG} {HARD}", "Done.", SUMMARIZE, headers=COMPACTS)
+    assert (summary.kind, route(summary)["reason"], route(summary)["target"]) == ("compaction", "helper", STRONG)
 
 
 # --- clients that name a model themselves ---

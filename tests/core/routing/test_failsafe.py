@@ -27,6 +27,7 @@ def test_the_last_known_good_target_comes_first() -> None:
     route = failsafe_route(THREE, PROMPT, last_good=HAIKU)
     assert route.target == HAIKU
     assert route.reasons == ("fail-safe", "last known good")
+    assert (route.confidence, route.margin) == (None, None)
     assert route.policy == "balanced"
     assert sorted(_targets(route)) == sorted([OPUS, SONNET, HAIKU])
 

@@ -144,7 +144,7 @@ def failsafe_route(
         thinking=fit_level(level, reasoning=model.reasoning is not False, levels=model.thinking_levels),
         reasons=(REASON, "last known good") if chosen.target == last_good else (REASON,),
         selection=Selection(
-            ranked=ranked, kept=None, margin=None, interval=None, confidence=_HALF, rival=None, flips=()
+            ranked=ranked, kept=None, margin=None, interval=None, confidence=None, rival=None, flips=()
         ),
     )
 
