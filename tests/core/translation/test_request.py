@@ -377,7 +377,25 @@ def test_json_without_a_schema_is_asked_of_anthropic_in_words() -> None:
     assert body_of("openai-chat", payload, "openai-responses")["text"] == {"format": {"type": "json_object"}}
 
 
+def test_the_line_for_anthropics_bills_is_no_part_of_a_prompt() -> None:
+    """Claude Code's first line differs from request to request, so that no other provider's cache would ever be warm."""
+    line = {"type": "text", "text": "x-anthropic-billing-header: cc_version=2.1.332.3fe; cc_entrypoint=cli;"}
+    payload = messages(system=[line, {"type": "text", "text": "Be brief."}])
+    assert body_of("anthropic", payload, "openai-responses")["instructions"] == "Be brief."
+    assert codes_of("anthropic", payload, "openai-responses") == []
+
+
 # --- Thinking ---
+
+
+def test_what_stands_for_a_signature_of_google_is_no_thought() -> None:
+    call = {"functionCall": {"name": "ls", "args": {}}, "thoughtSignature": "skip_thought_signature_validator"}
+    payload = contents(
+        {"role": "user", "parts": [{"text": "Look."}]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "ls", "response": {"output": "a"}}}]},
+    )
+    assert codes_of("gemini", payload, "openai-chat") == []
 
 
 @pytest.mark.parametrize(

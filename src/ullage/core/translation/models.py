@@ -17,7 +17,9 @@ _SIGNED_CALLS = re.compile(r"^gemini-[3-9]")
 
 
 # Bedrock puts its region and the maker before a name: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`.
-_MAKER = re.compile(r"^(?:[a-z]{2,6}(?:-[a-z]+)?\.)?(?:anthropic|openai|google|deepseek|mistral|qwen|meta|moonshot(?:ai)?|zai)\.")
+_MAKER = re.compile(
+    r"^(?:[a-z]{2,6}(?:-[a-z]+)?\.)?(?:anthropic|openai|google|deepseek|mistral|qwen|meta|moonshot(?:ai)?|zai)\."
+)
 
 
 def base_name(model: str) -> str:

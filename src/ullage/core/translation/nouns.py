@@ -23,6 +23,10 @@ REDACTED = "redacted"
 """In place of an item's id: Anthropic's thinking that is a seal and nothing else."""
 
 
+UNSIGNED = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
+"""What Google lets a call have in place of another model's signature (its manual on thought signatures)."""
+
+
 class Seal(Struct, frozen=True, kw_only=True, gc=False):
     """What lets a provider replay hidden reasoning: a signature or an encrypted copy. Only its owner can read it.
 

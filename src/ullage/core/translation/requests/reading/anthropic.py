@@ -55,6 +55,8 @@ _KNOWN = frozenset(
         *("thinking", "output_config", "output_format", "cache_control", "mcp_servers", "container"),
     }
 )
+# A line of Claude Code's that its provider takes out of the prompt. It differs from request to request: no cache would stay warm.
+_BILLING = "x-anthropic-billing-header:"
 _MODES: dict[str, Literal["auto", "none", "required"]] = {"auto": "auto", "none": "none", "any": "required"}
 
 
@@ -68,7 +70,9 @@ def read(payload: dict[str, Any], losses: Losses) -> Request:
     messages = [_message(as_dict(one), losses) for one in as_list(payload.get("messages"))]
     _refuse_prefill(messages)
     return Request(
-        system=tuple(text_of(block) for block in as_list(payload.get("system"))),
+        system=tuple(
+            text for text in map(text_of, as_list(payload.get("system"))) if not text.text.startswith(_BILLING)
+        ),
         messages=tuple(messages),
         tools=_tools(payload, losses),
         tool_choice=_tool_choice(choice),

@@ -8,6 +8,7 @@ from ullage.core.profiles.thinking import level_of_budget
 from ullage.core.translation.efforts import effort_of_word
 from ullage.core.translation.losses import refuse
 from ullage.core.translation.nouns import (
+    UNSIGNED,
     AnswerFormat,
     Call,
     Effort,
@@ -115,7 +116,7 @@ def _message(content: dict[str, Any], losses: Losses) -> Message:
 
 def _parts(block: dict[str, Any], losses: Losses) -> list[Part]:
     signature = as_text(pick(block, "thoughtSignature"))
-    seal = unwrap(signature, "gemini") if signature else None
+    seal = unwrap(signature, "gemini") if signature and signature not in UNSIGNED else None
     if block.get("thought") is True:
         return [Reasoning(text=as_text(block.get("text")), seal=seal)]
     lead: list[Part] = [Reasoning(seal=seal)] if seal is not None else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ullage.core.translation.models import wants_signed_calls
-from ullage.core.translation.nouns import Call, Media, Reasoning, Refusal, Result, Text
+from ullage.core.translation.nouns import UNSIGNED, Call, Media, Reasoning, Refusal, Result, Text
 from ullage.core.translation.schemas import gemini_schema
 
 from .common import (
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 _STOPS = 5
 _HOTTEST = 2.0
 _MODES: Mapping[ToolMode, str] = {"auto": "AUTO", "none": "NONE", "required": "ANY", "tool": "ANY"}
-_UNSIGNED = "skip_thought_signature_validator"
-"""What Google lets a call have in place of another model's signature (its manual on thought signatures)."""
 
 
 def write(request: Request, target: Target, losses: Losses) -> dict[str, Any]:
@@ -65,7 +63,7 @@ def _content(message: Message, *, signed: bool) -> dict[str, Any]:
             continue
         written = _part(part)
         if isinstance(part, Call) and signed and not called:
-            signature = signature or _UNSIGNED
+            signature = signature or UNSIGNED[0]
         called = called or isinstance(part, Call)
         parts.append({**written, "thoughtSignature": signature} if signature else written)
         signature = ""
