@@ -67,7 +67,7 @@ def test_a_call_counts_in_requests_attempts_tokens_cost_and_times() -> None:
     assert told["ullage_request_seconds_sum", *target[::-1]] == 11.5
     assert told["ullage_request_seconds_bucket", "4", "haiku", "anthropic"] == 1
     assert told["ullage_request_seconds_bucket", "+Inf", "haiku", "anthropic"] == 2
-    assert told["ullage_first_byte_seconds_bucket", "0.5", "haiku", "anthropic"] == 2
+    assert told["ullage_first_output_seconds_bucket", "0.5", "haiku", "anthropic"] == 2
 
 
 def test_a_failover_counts_at_the_target_that_failed() -> None:
@@ -79,7 +79,7 @@ def test_a_failover_counts_at_the_target_that_failed() -> None:
     assert told["ullage_attempts_total", "rate-limit", "gpt", "openai", "429"] == 1
     assert told["ullage_failovers_total", "gpt", "openai"] == 1
     assert told["ullage_attempts_total", "haiku", "anthropic", "200"] == 1
-    assert told["ullage_first_byte_seconds_bucket", "0.1", "haiku", "anthropic"] == 1
+    assert told["ullage_first_output_seconds_bucket", "0.1", "haiku", "anthropic"] == 1
 
 
 def test_what_is_not_known_is_not_counted_as_nothing() -> None:

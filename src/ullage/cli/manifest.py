@@ -90,7 +90,11 @@ def describe(call: CallRecord) -> list[str]:
 def answer_facts(call: CallRecord) -> list[str]:
     timings = [
         f"{label} {milliseconds(number)}"
-        for label, number in (("first byte", call.first_byte_ms), ("in all", call.duration_ms))
+        for label, number in (
+            ("first byte", call.first_byte_ms),
+            ("first output", call.first_output_ms),
+            ("in all", call.duration_ms),
+        )
         if number is not None
     ]
     status = [] if call.status is None else [str(call.status)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -50,6 +51,7 @@ class Exchange:
         "_recorded",
         "answer_bytes",
         "answer_headers",
+        "arrivals",
         "asked_ms",
         "body",
         "created_ms",
@@ -57,6 +59,7 @@ class Exchange:
         "endpoint",
         "failure",
         "first_byte_ms",
+        "first_output_ms",
         "given_up",
         "headers",
         "id",
@@ -114,6 +117,10 @@ class Exchange:
         self.answer_headers: dict[bytes, bytes] = {}
         self.status: int | None = None
         self.first_byte_ms: float | None = None
+        # When the first text or call of a tool of a stream passed, which is known once it was read; until then when each piece of
+        # it did, by where the piece ends.
+        self.first_output_ms: float | None = None
+        self.arrivals: deque[tuple[int, float]] = deque()
         self.last_ms: float = 0.0
         # Whether the request is planned, and whether it is looked at before it is sent, be it for that, for privacy, or because
         # it may name a model that stands for the router.
@@ -181,6 +188,8 @@ class Exchange:
             return
         self._pending.append(chunk)
         self._pending_bytes += len(chunk)
+        if self.first_output_ms is None:
+            self.arrivals.append((self.answer_bytes + self._pending_bytes, self._elapsed_ms()))
         if self._pending_bytes >= _PIECE_BYTES:
             self.hand_over()
 
@@ -226,9 +235,12 @@ class Exchange:
     @property
     def first_ms(self) -> float | None:
         """How long the target took to begin, from when it was asked; `None` where it did not."""
-        if self.first_byte_ms is None:
-            return None
-        return round(self.first_byte_ms - (self.asked_ms - self.created_ms), 3)
+        return self._own_ms(self.first_byte_ms)
+
+    @property
+    def output_ms(self) -> float | None:
+        """How long the target took until it said something, from when it was asked; thinking says nothing yet."""
+        return self._own_ms(self.first_output_ms)
 
     def now_ms(self) -> int:
         """The time, epoch milliseconds, by the clock that the request is timed with."""
@@ -239,6 +251,9 @@ class Exchange:
         """Whether how it ended says nothing of its target: the client has left, we have answered, stopped or failed ourselves."""
         ours = self.outcome == "error" and self.failure is None
         return ours or self.outcome in ("left", "answered") or not _OURS.isdisjoint(self.warnings)
+
+    def _own_ms(self, at_ms: float | None) -> float | None:
+        return None if at_ms is None else round(at_ms - (self.asked_ms - self.created_ms), 3)
 
     def _elapsed_ms(self) -> float:
         return round((self._clock() - self.started) * 1000, 3)

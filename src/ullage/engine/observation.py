@@ -57,6 +57,7 @@ class Observation(Struct):
     spend: dict[str, Any] | None = None
     unparsed: bool = False
     reader: AnswerReader | None = None
+    read_bytes: int = 0
     decoder: Decoder | None = None
     unreadable: bool = False
 

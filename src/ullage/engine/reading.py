@@ -33,7 +33,7 @@ from .recording import Learned, Recorder, outcome_of
 from .warmth import Warmth, miss_details
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ullage.core.content import Usage
     from ullage.core.profiles import ModelProfile
@@ -117,8 +117,11 @@ class Reader:
             if observation.reader is None:
                 self._open_answer(observation, exchange)
             assert observation.reader is not None and observation.decoder is not None
-            for plain in observation.decoder(piece):
-                observation.reader.feed(plain)
+            for chunk, at_ms in _as_it_came(observation, exchange, piece):
+                for plain in observation.decoder(chunk):
+                    observation.reader.feed(plain)
+                if at_ms is not None and observation.reader.spoke:
+                    exchange.first_output_ms = at_ms
         except ValueError:
             observation.unreadable = True
             exchange.warnings.append("answer_encoding_unreadable")
@@ -374,6 +377,19 @@ class Reader:
             tell_fault(exchange)
             return None
         return replace(breakdown, source=f"call:{exchange.id}", session=observation.session or None)
+
+
+def _as_it_came(observation: Observation, exchange: Exchange, piece: bytes) -> Iterator[tuple[bytes, float | None]]:
+    """The parts of a piece as they arrived, each with when it did; from the first that says something on the rest at once."""
+    start = 0
+    while exchange.first_output_ms is None and exchange.arrivals and start < len(piece):
+        end, at_ms = exchange.arrivals.popleft()
+        end -= observation.read_bytes
+        yield piece[start:end], at_ms
+        start = end
+    if start < len(piece):
+        yield piece[start:], None
+    observation.read_bytes += len(piece)
 
 
 def tell_fault(exchange: Exchange) -> None:

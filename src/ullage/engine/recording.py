@@ -184,6 +184,7 @@ def _call_record(
         request_bytes=exchange.request_bytes,
         answer_bytes=exchange.answer_bytes,
         first_byte_ms=exchange.first_byte_ms,
+        first_output_ms=exchange.first_output_ms,
         duration_ms=exchange.last_ms,
         stop_reason=answer.stop_reason if answer is not None else None,
         tool_calls=tuple(call.name for call in answer.tool_calls) if answer is not None else (),

@@ -61,7 +61,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
 
     `kind`: `conversation`, or the helper's name (`title`, `compaction`, `count_tokens`, …). `outcome`: `ok`, `error`, `cut`
     (upstream broke), `left` (client left), `answered` (by us), `unparsed`. `breakdown` is the context report (interface.md 3)
-    without content.
+    without content. `first_output_ms` is when the first text or call of a tool of a stream passed: thinking is no output.
     `expected` is what was made of the prompt from the session's last usage before this one was known: `tokens`, `low`, `high`,
     `pairs` learned from, `method`. `awareness` is what limits were drawn from: `profile`, `calibration`, `budget`, `adaptive`,
     `drift`, `auto_tune`, `cache_shares`, `switch` (planner.md 25). `sample` says what was learned: `estimator`, `estimated`,
@@ -95,6 +95,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     request_bytes: int = 0
     answer_bytes: int = 0
     first_byte_ms: float | None = None
+    first_output_ms: float | None = None
     duration_ms: float | None = None
     stop_reason: str | None = None
     tool_calls: tuple[str, ...] = ()

@@ -113,6 +113,7 @@ def attempts_of(call: AttemptRecord) -> tuple[AttemptMade, ...]:
             status=call.status,
             failure=call.outcome if failed else None,
             ms_to_first=call.first_byte_ms,
+            ms_to_output=call.first_output_ms,
             usd=None if cost is None else cost / NANO,
             committed=call.status is not None,
             at_ms=call.created_ms,
@@ -150,8 +151,8 @@ class Tally:
             whole_ms = call.duration_ms if last.ms is None else last.ms
             if whole_ms is not None:
                 self._latencies_ms.append(whole_ms)
-            if call.streamed and last.ms_to_first is not None:
-                self._first_ms.append(last.ms_to_first)
+            if call.streamed and last.ttft_ms is not None:
+                self._first_ms.append(last.ttft_ms)
         if call.usage is not None:
             self._add_usage(call, call.usage)
         if call.cache is not None:
@@ -168,7 +169,8 @@ class Tally:
     def report(self) -> dict[str, Any]:
         """The sums as plain data. `failovers` are attempts after which another target was asked. `cost_usd` is of the calls whose
         prices are known, `None` if none are; `unpriced` counts the others. `latency_ms` and `ttft_ms` are from when the target
-        was asked, the latter of streamed answers. `misses` are all of them by cause, also those that were to be expected."""
+        was asked, the latter of streamed answers until they said something, thinking aside. `misses` are all of them by cause,
+        also those that were to be expected."""
         return {
             "attempts": self.attempts,
             "successes": sum(self._outcomes[outcome] for outcome in _SUCCESSES),

@@ -79,7 +79,11 @@ def report_call(record: CallRecord) -> dict[str, Any]:
         "context": record.breakdown,
         "completeness": completeness(record),
         "warnings": list(record.warnings),
-        "timings_ms": {"first_byte": record.first_byte_ms, "duration": record.duration_ms},
+        "timings_ms": {
+            "first_byte": record.first_byte_ms,
+            "first_output": record.first_output_ms,
+            "duration": record.duration_ms,
+        },
     }
 
 

@@ -99,10 +99,16 @@ class AttemptMade(Struct, frozen=True, kw_only=True):
     status: int | None = None
     failure: str | None = None
     ms_to_first: float | None = None
+    ms_to_output: float | None = None
     usd: float | None = None
     committed: bool = False
     at_ms: int | None = None
     ms: float | None = None
+
+    @property
+    def ttft_ms(self) -> float | None:
+        """How long it took until it said something; until it began, where that is not known."""
+        return self.ms_to_first if self.ms_to_output is None else self.ms_to_output
 
 
 class AttemptRoute(Struct, frozen=True, kw_only=True):
@@ -159,6 +165,7 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
     request_bytes: int = 0
     answer_bytes: int = 0
     first_byte_ms: float | None = None
+    first_output_ms: float | None = None
     duration_ms: float | None = None
     stop_reason: str | None = None
     tool_calls: tuple[str, ...] = ()

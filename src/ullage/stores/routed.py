@@ -143,7 +143,7 @@ def _each(call: AttemptRecord) -> Iterator[AttemptRecord]:
             status=one.status,
             outcome="error",
         )
-    first_ms, whole_ms = (made[-1].ms_to_first, made[-1].ms) if made else (None, None)
+    first_ms, whole_ms = (made[-1].ttft_ms, made[-1].ms) if made else (None, None)
     yield replace(
         call,
         first_byte_ms=call.first_byte_ms if first_ms is None else first_ms,

@@ -87,7 +87,7 @@ def make_line(call: AttemptRecord) -> Line:
         outcome=call.outcome,
         attempts=len(attempts_of(call)),
         ms=call.duration_ms,
-        first_ms=call.first_byte_ms,
+        first_ms=call.first_byte_ms if call.first_output_ms is None else call.first_output_ms,
         input=sum(usage.get(part) or 0 for part in ("input_fresh", "cache_read", "cache_write")) if usage else None,
         cached=usage.get("cache_read") if usage else None,
         output=usage.get("output") if usage else None,

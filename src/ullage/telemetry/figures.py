@@ -26,7 +26,7 @@ MOST_TARGETS = 200
 OTHER = "other"
 
 FIRST_BOUNDS_S = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""Ranges of the time until an answer begins, seconds."""
+"""Ranges of the time until an answer says something, seconds."""
 WHOLE_BOUNDS_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 """Ranges of the time until it is over."""
 
@@ -83,8 +83,8 @@ class Figures:
         if call.outcome in _WHOLE:
             if call.duration_ms is not None:
                 self._whole[target].add(call.duration_ms / 1000)
-            if call.streamed and last.ms_to_first is not None:
-                self._first[target].add(last.ms_to_first / 1000)
+            if call.streamed and last.ttft_ms is not None:
+                self._first[target].add(last.ttft_ms / 1000)
         if call.usage is None:
             return
         for part in _PARTS:
@@ -106,9 +106,9 @@ class Figures:
             _counter("ullage_cost_usd_total", "What calls cost by usage and price, in USD.", usd),
             _counter("ullage_unpriced_requests_total", "Requests with a usage and no known price.", self._unpriced),
             Family(
-                name="ullage_first_byte_seconds",
+                name="ullage_first_output_seconds",
                 kind="histogram",
-                says="Time until a streamed answer began.",
+                says="Time until a streamed answer said something.",
                 samples=histogram(FIRST_BOUNDS_S, self._first),
             ),
             Family(

@@ -129,8 +129,10 @@ def _of_attempt(
             call, "failover", {"from": made[number - 2].target, "failure": made[number - 2].failure}, number, one.target
         )
     done = delivered(call.outcome, call.status) if last else False
-    at_ms = call.created_ms + round(call.duration_ms or 0.0) if last else call.created_ms
-    told = {"attempt": attempt, "failure": one.failure, "first_byte_ms": one.ms_to_first, "committed": one.committed}
+    at_ms = call.created_ms + round((call.duration_ms or 0.0) if last else 0.0)
+    if one.at_ms is not None and one.ms is not None:
+        at_ms = one.at_ms + round(one.ms)
+    told = {"attempt": attempt, "failure": one.failure, "ttft_ms": one.ttft_ms, "committed": one.committed}
     yield _row(
         call,
         "provider_response",
@@ -139,7 +141,7 @@ def _of_attempt(
         one.target,
         at_ms=at_ms,
         status=one.status,
-        latency_ms=call.duration_ms if last else None,
+        latency_ms=call.duration_ms if one.ms is None and last else one.ms,
         success=done,
         source="provider",
     )
