@@ -213,3 +213,15 @@ def test_what_was_counted_is_kept_when_the_engine_closes() -> None:
     with Bench(store) as bench:
         bench.ask(_asked())
         assert bench.engine.quotas.view("provider.example", 1_800_000_000_000).requests == 4
+
+
+def test_that_a_provider_is_in_another_state_is_an_event_once() -> None:
+    store = MemoryStore()
+    rules = QuotaRules(providers={"openai": QuotaLimits(max_requests=4)})
+    quotas = _noted(*[_answer(at_ms=NOW_MS + n) for n in range(3)], rules=rules, store=store)
+    quotas.note(_answer(429, at_ms=NOW_MS + 10, headers=(("retry-after", "30"),)))
+    quotas.note(_answer(429, at_ms=NOW_MS + 11, headers=(("retry-after", "30"),)))
+    told = [event.details for event in store.walk_events()]
+    assert [(one["before"], one["status"]) for one in told] == [("healthy", "warning"), ("warning", "cooldown")]
+    assert told[0]["uvi"] > 0.8
+    assert told[1]["retry_at_ms"] == NOW_MS + 10 + 30_000

@@ -140,6 +140,24 @@ def test_events_have_votes_judgements_summaries_rules_and_what_the_gateway_notic
     assert set(told) - {"compaction"} <= set(KINDS)
 
 
+def test_events_tell_what_limits_made_of_a_call_and_how_near_a_provider_is_to_its_own(store: MemoryStore) -> None:
+    spend = {"usd": 0.2, "reserved_usd": 0.5, "capped": False, "action": "warn", "exceeded": ["daily", "p daily"]}
+    store.put_call(routed_call(11, DEBUG, STRONG, 1, spend=spend))
+    quota = {"provider": "anthropic", "status": "warning", "before": "healthy", "uvi": 0.9}
+    store.put_event(EventRecord(created_ms=NOW_MS, kind="quota_observation", details=quota))
+    told = {row.kind: row for row in rows(store, "events")}
+    budget = told["budget_usage"]
+    assert (budget.cost_usd, budget.metadata["reserved_usd"], budget.metadata["exceeded"]) == (
+        0.2,
+        0.5,
+        "daily p daily",
+    )
+    assert (told["quota_observation"].provider, told["quota_observation"].metadata["status"]) == (
+        "anthropic",
+        "warning",
+    )
+
+
 def test_events_have_ids_of_their_own(store: MemoryStore) -> None:
     ids = [row.id for row in rows(store, "events")]
     assert len(set(ids)) == len(ids)

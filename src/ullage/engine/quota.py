@@ -25,7 +25,7 @@ from ullage.core.quota import (
     view_quota,
 )
 from ullage.core.routing.scoring import NO_SIGNALS, Signals
-from ullage.stores import RouteOverride
+from ullage.stores import EventRecord, RouteOverride
 from ullage.stores.metrics import cost_nano_usd
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class Quotas:
         self._store = store
         self._lock = threading.Lock()
         self._known: dict[str, _Known] = {}
+        self._told: dict[str, Status] = {}
         self._noted_ms = self._saved_ms = 0
         self._is_saved = True
 
@@ -137,6 +138,19 @@ class Quotas:
             self._is_saved = False
         if due:
             self.save()
+        self._tell_change(answered.provider, answered.at_ms)
+
+    def _tell_change(self, provider: str, now_ms: int) -> None:
+        """Puts down that a provider is in another state than before: an event of its own, once."""
+        view = self.view(provider, now_ms)
+        before, self._told[provider] = self._told.get(provider, "healthy"), view.status
+        if len(self._told) > _PROVIDERS:
+            del self._told[next(iter(self._told))]
+        if self._store is None or view.status in (before, "unknown"):
+            return
+        told = {"provider": provider, "status": view.status, "before": before, "source": view.source}
+        details = {**told, "uvi": _short(view.uvi), "retry_at_ms": view.retry_at_ms}
+        self._store.put_event(EventRecord(created_ms=now_ms, kind="quota_observation", details=details))
 
     def save_rest(self) -> None:
         """Keeps what came since the last time, if anything did."""

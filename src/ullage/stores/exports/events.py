@@ -33,12 +33,14 @@ KINDS = {
     "switch_decision": "staying was weighed against switching",
     "provider_response": "a target answered, or failed to",
     "usage_actual": "what it reported, and what that cost; `metadata.attempt` is the attempt's own id",
+    "budget_usage": "what was reserved for it under a limit, what became of that, and what was exceeded",
     "failover": "the next target was asked after one had failed",
     "user_feedback": "a vote on a target",
     "task_summary": "a task ended: its targets, time and cost",
     "task_outcome": "what its user said of it",
+    "quota_observation": "a provider is nearer to its limits than before, past them, or no more",
 }
-"""The kinds that are told from calls and judgements. What the gateway noticed keeps its own: `compaction`, `cache_miss`, …"""
+"""The kinds of the specification. What the gateway noticed beside keeps its own: `compaction`, `cache_miss`, …"""
 
 Told = TypeVar("Told", "AttemptRecord", "EventRecord", "FeedbackRecord", "OutcomeRecord")
 Judged = TypeVar("Judged", "FeedbackRecord", "OutcomeRecord")
@@ -95,6 +97,15 @@ def _of_call(call: AttemptRecord) -> Iterator[EventRow]:
     made = attempts_of(call)
     for number, one in enumerate(made, 1):
         yield from _of_attempt(call, made, one, number)
+    if call.spend is not None and "reserved_usd" in call.spend:
+        exceeded = " ".join(map(str, call.spend.get("exceeded") or ()))
+        usd = call.spend.get("usd")
+        yield _row(
+            call,
+            "budget_usage",
+            {**call.spend, "exceeded": exceeded},
+            cost_usd=usd if isinstance(usd, float | int) else None,
+        )
 
 
 def _of_route(call: AttemptRecord) -> Iterator[EventRow]:
@@ -188,7 +199,7 @@ def _row(
 def _noticed(event: EventRecord) -> Iterator[EventRow]:
     target = event.details.get("target") or event.details.get("to")
     target = target if isinstance(target, str) and "/" in target else None
-    provider, model = split_target(target) if target is not None else (None, None)
+    provider, model = split_target(target) if target is not None else (_name(event.details.get("provider")), None)
     yield EventRow(
         id=f"{event.call or event.session or 'gateway'}:{event.created_ms}:{event.kind}",
         kind=event.kind,
@@ -206,6 +217,10 @@ def _noticed(event: EventRecord) -> Iterator[EventRow]:
         source="gateway",
         metadata=_flat(event.details),
     )
+
+
+def _name(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _voted(vote: FeedbackRecord) -> Iterator[EventRow]:
