@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -123,13 +124,19 @@ def test_what_is_left_out_of_a_clients_request_is_told(
     assert [(loss.code, loss.where) for loss in translated.dropped] == told
 
 
-def test_the_prefix_of_a_session_stays_the_same_from_request_to_request() -> None:
+SESSIONS = [(client, "tool-result", "second-prompt") for client in ("codex-0.171.0", "opencode-1.18.33")]
+LISTS = {"openai-chat": "messages", "anthropic": "messages", "openai-responses": "input", "gemini": "contents"}
+HEADS = ("system", "instructions", "systemInstruction", "tools", "toolConfig")
+
+
+@pytest.mark.parametrize("target", DIALECTS)
+@pytest.mark.parametrize("session", SESSIONS, ids=[session[0] for session in SESSIONS])
+def test_the_prefix_of_a_session_stays_the_same_from_request_to_request(
+    session: tuple[str, ...], target: Dialect
+) -> None:
     """Else no provider's cache would ever be warm. Cache marks move on, and are no part of what is cached."""
-    for target in ("openai-responses", "anthropic", "gemini"):
-        first, second = (
-            json.loads(translate(names(f"opencode-1.18.33 {name}"), target).body.replace(MARK, b""))
-            for name in ("tool-result", "second-prompt")
-        )
-        key = {"anthropic": "messages", "openai-responses": "input", "gemini": "contents"}[target]
-        assert second[key][: len(first[key])] == first[key]
-        assert second.get("tools") == first.get("tools")
+    client, *requests = session
+    sent = [json.loads(translate(names(f"{client} {name}"), target).body.replace(MARK, b"")) for name in requests]
+    for first, second in pairwise(sent):
+        assert second[LISTS[target]][: len(first[LISTS[target]])] == first[LISTS[target]]
+        assert [second.get(key) for key in HEADS] == [first.get(key) for key in HEADS]

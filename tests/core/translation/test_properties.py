@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.core.translation.relay import CALLS, MODELS, PAIR_IDS, PAIRS, USAGE
@@ -159,3 +159,41 @@ def _distinct(body: dict[str, Any]) -> dict[str, Any]:
             elif block["type"] == "tool_result":
                 block["tool_use_id"] = open_ids.get(block["tool_use_id"], block["tool_use_id"])
     return body
+
+
+LISTS = {"openai-chat": "messages", "openai-responses": "input", "anthropic": "messages", "gemini": "contents"}
+
+
+@given(turns=_turns, client=st.sampled_from(DIALECTS), target=st.sampled_from(DIALECTS))
+def test_a_conversation_begins_with_what_was_sent_of_it_before(
+    turns: list[Any], client: Dialect, target: Dialect
+) -> None:
+    """Else no provider's cache would ever be warm. Cache marks move on, and are no part of what is cached."""
+    assume(client != target)
+    whole = conversation(turns)
+    said = whole["messages"]
+    assume(all(_speaks(message) for message in said))
+    ends = [at for at in range(1, len(said)) if said[at - 1]["role"] == "user" and said[at]["role"] == "assistant"]
+    before: list[Any] = []
+    for at in (*ends, len(said)):
+        given_ = {**whole, "messages": said[:at]}
+        body = given_ if client == "anthropic" else body_of("anthropic", given_, client)
+        now = _unmarked(body_of(client, body, target))[LISTS[target]]
+        assert now[: len(before)] == before
+        before = now
+
+
+def _speaks(message: dict[str, Any]) -> bool:
+    content = message["content"]
+    return bool(content.strip()) if isinstance(content, str) else any(_says(block) for block in content)
+
+
+def _says(block: dict[str, Any]) -> bool:
+    return block["type"] != "text" or bool(block["text"].strip())
+
+
+def _unmarked(value: Any) -> Any:
+    """The value without cache marks."""
+    if isinstance(value, dict):
+        return {key: _unmarked(one) for key, one in value.items() if key != "cache_control"}
+    return [_unmarked(one) for one in value] if isinstance(value, list) else value
