@@ -41,7 +41,10 @@ class ProviderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A provider that routed requests may go to. Of a well-known one, only what differs needs to be said."""
 
     url: Annotated[str, Meta(description="Root of its address, without `/v1`.")] = ""
-    dialects: Annotated[tuple[Dialect, ...], Meta(description="The protocols that it speaks.")] = ()
+    dialects: Annotated[
+        tuple[Dialect, ...],
+        Meta(description="The protocols that it speaks; clients of another one are translated to the first."),
+    ] = ()
     key: Annotated[
         str,
         Meta(
