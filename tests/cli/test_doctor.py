@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import os
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,10 @@ import pytest
 from ullage import __version__
 from ullage.cli import main
 from ullage.cli.doctor.network import no_proxy_covers
+from ullage.core.health import Failure
+from ullage.core.quota import QuotaRules
+from ullage.engine.health import Health, Outcome
+from ullage.engine.quota import Answered, Quotas
 from ullage.gateway.token import load_token
 from ullage.settings.credentials import KEY_VARIABLES
 from ullage.stores import SqliteStore
@@ -86,6 +91,10 @@ def doctor(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, li
 
 def check(capsys: pytest.CaptureFixture[str], name: str, *arguments: str) -> dict[str, Any]:
     return next(found for found in doctor(capsys, *arguments)[1] if found["id"] == name)
+
+
+def by_id(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, Any]]:
+    return {found["id"]: found for found in doctor(capsys)[1]}
 
 
 def test_a_fresh_installation_is_well(capsys: pytest.CaptureFixture[str]) -> None:
@@ -400,3 +409,43 @@ def test_it_says_how_old_what_is_known_of_models_is(capsys: pytest.CaptureFixtur
     assert found["status"] == "ok"
     assert "There is no copy of LiteLLM's catalogue" in found["detail"]
     assert found["next"] == "`ullage serve` renews them in the background."
+
+
+def test_targets_and_providers_that_are_left_alone_are_told(
+    capsys: pytest.CaptureFixture[str], data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_ms = 1_780_000_000_000
+    monkeypatch.setattr("ullage.cli.records.now_ms", lambda: now_ms + 1_000)
+    store = SqliteStore(data_dir / "ullage.db", clock_ms=lambda: now_ms)
+    assert store.flush()
+    checks = by_id(capsys)
+    assert (checks["health"]["status"], checks["health"]["detail"]) == (
+        "ok",
+        "none is left alone for failures or quotas",
+    )
+    failure = Failure(kind="rate-limit", code="429", status=429, retryable=True, counts=True)
+    Health(store, store).note(Outcome(target="a/b", asked_ms=now_ms, at_ms=now_ms, failure=failure))
+    quotas = Quotas(QuotaRules(), store)
+    quotas.note(Answered(provider="openai", status=402, at_ms=now_ms, asked_ms=now_ms - 1))
+    quotas.save()
+    store.close()
+    checks = by_id(capsys)
+    assert checks["health"]["status"] == "warn"
+    assert "a/b failed lately" in checks["health"]["detail"]
+    assert "quota of openai: cooldown" in checks["health"]["detail"]
+
+
+def test_whether_what_watches_can_be_had_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not {"access_log", "opentelemetry"} & set(by_id(capsys))
+    monkeypatch.setenv("ULLAGE_TELEMETRY__ACCESS_LOG", str(tmp_path / "logs" / "access.log"))
+    monkeypatch.setenv("ULLAGE_TELEMETRY__OPENTELEMETRY", "true")
+    checks = by_id(capsys)
+    assert (checks["access_log"]["status"], checks["opentelemetry"]["status"]) == ("warn", "ok")
+    (tmp_path / "logs").mkdir()
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    monkeypatch.delitem(sys.modules, "opentelemetry.sdk", raising=False)
+    checks = by_id(capsys)
+    assert (checks["access_log"]["status"], checks["opentelemetry"]["status"]) == ("ok", "warn")
+    assert "ullage[otel]" in checks["opentelemetry"]["next"]

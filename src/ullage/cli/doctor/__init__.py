@@ -14,6 +14,7 @@ from . import addresses, installation
 from .budget import budget
 from .check import Check, worst
 from .clients import clients
+from .delivery import left_alone, telemetry
 from .targets import targets
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def check_all(loaded: Loaded, environ: Mapping[str, str], *, online: bool) -> li
         *addresses.proxy(loaded, environ),
         *targets(loaded, environ),
         *budget(loaded),
+        *left_alone(loaded),
+        *telemetry(loaded),
         *clients(loaded, running=listener.kind == "ullage"),
     ]
 
