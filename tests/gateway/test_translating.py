@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import json
@@ -269,6 +270,42 @@ async def test_an_answer_that_cannot_be_read_is_an_error_to_the_client(
             came = await ask(gateway, client, make_request("anthropic", model="auto", turns=HELLO))
     assert came.status >= 500
     assert json.loads(came.body)["type"] == "error"
+
+
+async def test_a_client_that_leaves_a_translated_stream_cancels_the_call_of_its_target(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    """BerriAI/litellm#37140."""
+    slow = Rule(reply=Reply(text="word " * 200, fragment_chars=5), fault=Fault(stall_after=4_000))
+    async with FakeProvider([slow]) as fake:
+        async with speaking(fake, tmp_path, "openai-chat") as gateway:
+            request = make_request("anthropic", model="auto", turns=HELLO, stream=True)
+            async with client.post(gateway.url + request.path, data=request.body, headers=request.headers) as response:
+                assert b"message_start" in await response.content.readany()
+                response.close()
+            async with asyncio.timeout(5):
+                while not fake.requests[0].cancelled:
+                    await asyncio.sleep(0.01)
+            assert await asyncio.to_thread(gateway.engine.flush)
+            assert gateway.store.flush()
+            call = gateway.store.find_call(response.headers["x-ullage-request"])
+    assert call is not None
+    assert (call.outcome, call.status) == ("left", 200)
+
+
+async def test_the_first_words_of_a_translated_stream_do_not_wait_for_the_last(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    """BerriAI/litellm#26102: all tokens came at once at the end."""
+    slow = Rule(reply=Reply(text="word " * 200, fragment_chars=5), fault=Fault(stall_after=4_000))
+    async with FakeProvider([slow]) as fake, speaking(fake, tmp_path, "gemini") as gateway:
+        request = make_request("openai-chat", model="auto", turns=HELLO, stream=True)
+        async with client.post(gateway.url + request.path, data=request.body, headers=request.headers) as response:
+            seen = b""
+            async with asyncio.timeout(5):
+                while seen.count(b"word") < 10:
+                    seen += await response.content.readany()
+            response.close()
 
 
 ROUND = (*DIALECTS, *DIALECTS[::-1])
