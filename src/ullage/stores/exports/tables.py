@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ullage.core.routing.learning import delivered
@@ -89,8 +90,7 @@ def summarize_tasks(reader: Reader, calls: Iterable[AttemptRecord]) -> Iterator[
         return summarize_task(made, meanwhile(made, errands.get(made[0].session, ())), judged.get(task))
 
     for call in calls:
-        idle = [task for task, made in going.items() if call.created_ms - made[-1].created_ms > IDLE_MS]
-        if idle:
+        if idle := _idle(going, call.created_ms):
             yield from map(end, idle)
             _forget_old(errands, call.created_ms - 2 * IDLE_MS)
         task = task_id_of(call)
@@ -99,6 +99,11 @@ def summarize_tasks(reader: Reader, calls: Iterable[AttemptRecord]) -> Iterator[
         elif call.kind not in NO_ATTEMPTS:
             errands[call.session].append(call)
     yield from map(end, list(going))
+
+
+def _idle(going: dict[str, list[AttemptRecord]], now_ms: int) -> list[str]:
+    """The tasks that no call came of for long: those whose last call is the oldest come first."""
+    return list(takewhile(lambda task: now_ms - going[task][-1].created_ms > IDLE_MS, going))
 
 
 def _forget_old(errands: dict[str, list[AttemptRecord]], before_ms: int) -> None:
