@@ -24,10 +24,9 @@ def summarized(words: int, read: int, **routing: Any) -> Any:
     long = f"@model:{STRONG} {'word ' * words}"
     with Desk(models=[LIGHT, STRONG], **routing) as desk:
         desk.ask(long, usage=usage, system=[{"type": "text", "text": "Be brief.", **MARK}], headers=PLAIN)
-        summary = desk.ask(
+        return desk.ask(
             long, "Done.", SUMMARIZE, system=[{"type": "text", "text": "Be brief.", **MARK}], headers=COMPACTS
         )
-    return summary
 
 
 @pytest.mark.parametrize("guards", [{"downgrades": False}, {"downgrades": True}], ids=["guarded", "free"])
@@ -121,3 +120,17 @@ def test_a_request_that_only_speaks_of_summaries_is_no_summary() -> None:
         )
     assert departure.untouched
     assert (call.kind, call.route) == ("conversation", None)
+
+
+def test_summaries_in_a_row_are_one_task_of_their_own_and_what_may_be_spent_on_one_holds_for_them_together() -> None:
+    with Desk(models=[LIGHT, STRONG]) as desk:
+        conversation = desk.ask(HARD, headers=PLAIN)
+        first = desk.ask(HARD, "Done.", SUMMARIZE, headers=COMPACTS)
+        second = desk.ask(HARD, "Done.", f"{SUMMARIZE} The other half.", headers=COMPACTS)
+        desk.ask("This session is continued: the summary.", headers=PLAIN)
+        later = desk.ask("This session is continued: the summary.", "Done.", SUMMARIZE, headers=COMPACTS)
+        told = {total.name for total in desk.store.ledger.totals("task")}
+    tasks = [route(call)["task_id"] for call in (conversation, first, second, later)]
+    assert tasks[1] == tasks[2]
+    assert len(set(tasks)) == 3
+    assert told >= {tasks[1], tasks[3]}

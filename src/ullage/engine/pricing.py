@@ -124,9 +124,11 @@ class Pricing:
         return observation.decision.candidate.price.prices if observation.decision is not None else profile.prices
 
     def _task(self, observation: Observation, sent: Conversation | None) -> str | None:
-        """The turn of the user that a call belongs to; an errand of the client is one of its own."""
+        """The turn of the user that a call belongs to; an errand of the client is one of its own, and the summaries that a
+        client asks for in a row are one together."""
         if observation.decision is not None:
-            return None if observation.decision.reason == "helper" else observation.decision.task_id
+            alone = observation.decision.reason == "helper" and observation.caller.kind != "compaction"
+            return None if alone else observation.decision.task_id
         if sent is None or observation.caller.kind not in CONVERSATION:
             return None
         index = read_turn(sent, self._reader.measuring.facts(sent)).index

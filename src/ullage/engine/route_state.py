@@ -61,8 +61,8 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 class SessionRoute(Struct, kw_only=True):
     """One session. `current` is the target of its last task, `failing`: it did not answer its newest request; `authors` say
-    whose the answers are, each from a number of messages on; `compacting`: a summary was asked for; `compacted`: the history was
-    summarised since the last task. USD as `RouteSession` has them."""
+    whose the answers are, each from a number of messages on; `compacting`: a summary was asked for, `summary` is its
+    task; `compacted`: the history was summarised since the last task. USD as `RouteSession` has them."""
 
     current: str | None = None
     failing: bool = False
@@ -72,6 +72,7 @@ class SessionRoute(Struct, kw_only=True):
     answered_ms: int = 0
     last_good: str | None = None
     compacting: bool = False
+    summary: str = ""
     compacted: bool = False
     switched_usd: float = 0.0
     stayed_usd: float = 0.0

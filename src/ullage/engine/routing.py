@@ -212,7 +212,7 @@ class Routing:
             known.compacting = True
         elif kinship is not None and kinship.relation in ("rewrite", "branch"):
             known.compacted |= known.compacting or (kinship.relation == "rewrite" and not kinship.shared)
-            known.compacting = False
+            known.compacting, known.summary = False, ""
 
     def note_failed(self, observation: Observation, given_up: GivenUp) -> None:
         """Notes that the target of a request has failed, and that another one is to be asked."""
@@ -378,6 +378,8 @@ class Routing:
     ) -> Decision:
         goes_on = reason in ("continuation", "retry") and known.task is not None
         task_id = known.task.id if goes_on and known.task is not None else self._new_id()
+        if asked.summary:  # a client may summarise in two halves: they are one task, of its own (section 22)
+            task_id = known.summary = known.summary or task_id
         current = known.current if any(one.target == known.current for one in candidates) else None
         tokens = asked.tokens(current)
 
