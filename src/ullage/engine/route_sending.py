@@ -127,6 +127,7 @@ def target_of(model: ModelRecord, dialect: Dialect) -> Target:
     return Target(
         dialect=dialect,
         model=model.id,
+        provider=model.provider,
         max_output_tokens=model.max_output_tokens,
         images=None if model.inputs is None else "image" in model.inputs,
         thinking=rule_of(model),

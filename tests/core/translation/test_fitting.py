@@ -28,6 +28,36 @@ def fitted(dialect: Dialect, payload: dict[str, Any], model: str, most: int | No
 
 
 @pytest.mark.parametrize(
+    ("provider", "members", "sent"),
+    [
+        (
+            "mistral",
+            {"stream_options": {"include_usage": True}, "seed": 7, "prompt_cache_key": "k"},
+            {"random_seed": 7},
+        ),
+        (
+            "groq",
+            {"stream_options": {"include_usage": True}, "prompt_cache_key": "k"},
+            {"stream_options": {"include_usage": True}},
+        ),
+        ("other", {"seed": 7, "prompt_cache_key": "k"}, {"seed": 7, "prompt_cache_key": "k"}),
+    ],
+)
+def test_hosts_are_not_sent_what_they_refuse(provider: str, members: dict[str, Any], sent: dict[str, Any]) -> None:
+    conversation = parse_request(json.dumps(chat(**members)).encode(), "openai-chat")
+    options, losses = fit_members(conversation, Target(dialect="openai-chat", provider=provider, model="m"))
+    body = json.loads(render(conversation, options=options))
+    assert {key: value for key, value in body.items() if key not in ("model", "messages")} == sent
+    assert losses == ()
+
+
+def test_models_that_refuse_to_be_told_of_parallel_calls_are_not() -> None:
+    for parallel in (True, False):
+        assert fitted("openai-chat", chat(parallel_tool_calls=parallel), "o4-mini") == ({}, [])
+    assert fitted("openai-chat", chat(parallel_tool_calls=True), "gpt-5") == ({"parallel_tool_calls": True}, [])
+
+
+@pytest.mark.parametrize(
     ("model", "members", "sent", "lost"),
     [
         ("gpt-5", {"max_tokens": 900}, {"max_completion_tokens": 900}, []),

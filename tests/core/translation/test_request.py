@@ -11,6 +11,8 @@ import pytest
 from tests.core.translation.relay import PNG, SCHEMA
 from tests.core.translation.speaking import body_of, chat, codes_of, contents, messages, responses, translate
 from ullage.core.translation import Target, TranslationRefused, translate_request
+from ullage.core.translation.nouns import Seal
+from ullage.core.translation.sealing import wrap
 from ullage.core.wire import DIALECTS, Dialect, parse_request
 from ullage.testing.strict import find_refusal
 
@@ -473,6 +475,26 @@ def test_a_level_that_was_chosen_stands_in_place_of_the_clients(
 def test_thought_that_nobody_can_ask_a_model_for_is_told() -> None:
     payload = messages(thinking={"type": "adaptive"})
     assert codes_of("anthropic", payload, "openai-chat", model="qwen3-coder") == [("effort", "effort")]
+
+
+@pytest.mark.parametrize("provider", ["mistral", "groq", "deepseek"])
+def test_hosts_of_chat_completions_get_nothing_that_they_refuse(provider: str) -> None:
+    """anon-kode#53: Mistral refuses the wish for usage; crush#1590: and thinking of the loop; req_llm#772: so does Groq."""
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}]}
+    sealed = wrap(Seal(owner="openai-chat", family="m", data="x"), "openai-responses")
+    call = {"type": "function_call", "call_id": "abcdef123", "name": "ls", "arguments": "{}"}
+    items = (
+        {"role": "user", "content": "Look."},
+        {**thought, "encrypted_content": sealed},
+        call,
+        {"type": "function_call_output", "call_id": "abcdef123", "output": "a"},
+    )
+    tools = [{"type": "function", "name": "ls", "parameters": {"type": "object", "properties": {}}}]
+    payload = responses(*items, tools=tools, stream=True)
+    body = body_of("openai-responses", payload, "openai-chat", model="m", provider=provider)
+    assert ("stream_options" in body) == (provider != "mistral")
+    assert ("reasoning_content" in body["messages"][1]) == (provider == "deepseek")
+    assert find_refusal("openai-chat", body) is None
 
 
 def test_a_loop_that_began_without_thinking_goes_on_without() -> None:

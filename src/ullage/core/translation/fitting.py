@@ -8,8 +8,9 @@ from ullage.core.wire.jsontext import decode
 from ullage.core.wire.options import REMOVED
 from ullage.core.wire.output import CONFIGS, cap_output
 
+from .hosts import find_host
 from .losses import Losses, refuse
-from .models import has_fixed_sampling, is_openai, is_openai_reasoning
+from .models import has_fixed_sampling, is_openai, is_openai_reasoning, takes_parallel_tools
 from .tellings import tell_fixed_sampling, tell_penalties, tell_shortened
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .target import Target
 
 _OLD_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
+_SEED, _PARALLEL, _CACHE_KEY = "seed", "parallel_tool_calls", "prompt_cache_key"
 _SAMPLING = ("temperature", "top_p", "top_k")
 _INNER_SAMPLING = ("temperature", "topP", "top_p", "topK", "top_k")
 _PENALTIES = ("frequency_penalty", "presence_penalty", "logit_bias")
@@ -60,6 +62,13 @@ def _fit_chat(conversation: Conversation, target: Target, options: dict[Path, An
         if any(_value(conversation, (name,)) for name in gone):
             tell_penalties(losses)
         options |= {(name,): REMOVED for name in gone}
+    host = find_host(target.provider)
+    refused = {"stream_options": host.usage_options, _CACHE_KEY: host.cache_key}
+    options |= {(name,): REMOVED for name, taken in refused.items() if not taken and name in conversation.options}
+    if host.seed != _SEED:
+        _rename(conversation, options, _SEED, host.seed)
+    if not takes_parallel_tools(target.model) and _PARALLEL in conversation.options:
+        options[_PARALLEL,] = REMOVED
     if reasons:
         _rename(conversation, options, _OLD_LIMIT, _NEW_LIMIT)
     elif not is_openai(target.model):

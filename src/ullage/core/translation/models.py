@@ -8,6 +8,8 @@ _OPENAI = re.compile(r"^(?:gpt-[3-9]|chatgpt|o[1-9]|codex)")
 _OPENAI_REASONING = re.compile(r"^(?:o[1-9]|gpt-[5-9](?!.*chat)|codex)")
 # OpenAI's reasoning models and Anthropic's from Opus 4.7 on refuse temperature, top_p and top_k.
 _FIXED_SAMPLING = re.compile(r"^(?:claude-opus-4[-.][7-9]|claude-[a-z]+-[5-9])")
+# OpenAI's o models refuse to be told of parallel calls.
+_ONE_CALL = re.compile(r"^o[1-9]")
 # Mistral takes ids of nine letters and digits only.
 _SHORT_IDS = re.compile(r"^(?:mi[ns]tral|mixtral|(?:code|dev|magi|pix|vox)stral|open-mi[sx]tral)")
 # No answers of a schema: DeepSeek, and Anthropic's models before Opus 4.1 and Sonnet 4.5.
@@ -40,6 +42,11 @@ def is_openai_reasoning(model: str) -> bool:
 def has_fixed_sampling(model: str) -> bool:
     """Whether it refuses a temperature and its kin."""
     return is_openai_reasoning(model) or _FIXED_SAMPLING.match(base_name(model)) is not None
+
+
+def takes_parallel_tools(model: str) -> bool:
+    """Whether it may be told of several calls at once; those that may not make one at a time anyway."""
+    return _ONE_CALL.match(base_name(model)) is None
 
 
 def takes_short_ids(model: str) -> bool:

@@ -24,13 +24,14 @@ class Kind(NamedTuple):
 class Target(Struct, frozen=True, kw_only=True):
     """A model that speaks a dialect. `None` is not known.
 
-    `model` is the name that the provider knows it by. `max_output_tokens` is the longest answer it can give. `thinking` is how it
-    is told how much to think; where it is not given, the rule of its name holds (`find_thinking_rule`). Without `reasoning` it is
-    given none back, not even its own: what it was made on has changed.
+    `provider` is the common name of who serves it, `model` the name that it is known by there. `max_output_tokens` is the longest
+    answer it can give. `thinking` is how it is told how much to think; where it is not given, the rule of its name holds
+    (`find_thinking_rule`). Without `reasoning` it is given none back, not even its own: what it was made on has changed.
     """
 
     dialect: Dialect
     model: str
+    provider: str = ""
     max_output_tokens: int | None = None
     images: bool | None = None
     tools: bool | None = None

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from ullage.core.translation.hosts import find_host
 from ullage.core.translation.losses import refuse
-from ullage.core.translation.models import is_openai, is_openai_reasoning
+from ullage.core.translation.models import is_openai, is_openai_reasoning, takes_parallel_tools
 from ullage.core.translation.nouns import Call, Media, Message, Reasoning, Refusal, Result, Text
 from ullage.core.translation.tellings import tell_penalties
 
@@ -29,6 +30,7 @@ from .common import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ullage.core.translation.hosts import Host
     from ullage.core.translation.losses import Losses
     from ullage.core.translation.nouns import Part, Request, Tool, ToolChoice
     from ullage.core.translation.target import Target
@@ -40,33 +42,36 @@ _USER_LIMIT_CHARS = 64
 
 def write(request: Request, target: Target, losses: Losses) -> dict[str, Any]:
     """The body, decoded. Raises `TranslationRefused`."""
-    body: dict[str, Any] = {"model": target.model, "messages": _messages(request, losses)}
+    host = find_host(target.provider)
+    body: dict[str, Any] = {"model": target.model, "messages": _messages(request, host, losses)}
     if request.tools:
         body["tools"] = [_tool(tool, target, losses) for tool in request.tools]
         if request.tool_choice is not None:
             body["tool_choice"] = _tool_choice(request.tool_choice)
-        if request.parallel_tools is not None:
+        if request.parallel_tools is not None and takes_parallel_tools(target.model):
             body["parallel_tool_calls"] = request.parallel_tools
     if request.format is not None:
         schema = request.format.kind == "schema"
         body["response_format"] = (
             {"type": "json_schema", "json_schema": openai_schema(request.format)} if schema else {"type": "json_object"}
         )
-    body |= _sampling(request, target, losses)
+    body |= _sampling(request, target, host, losses)
     body |= _hints(request, target, losses)
     if request.stream:
-        body |= {"stream": True, "stream_options": {"include_usage": True}}
+        body["stream"] = True
+        if host.usage_options:
+            body["stream_options"] = {"include_usage": True}
     return body
 
 
-def _messages(request: Request, losses: Losses) -> list[dict[str, Any]]:
+def _messages(request: Request, host: Host, losses: Losses) -> list[dict[str, Any]]:
     written: list[dict[str, Any]] = []
     if request.system:
         written.append({"role": "system", "content": joined(request.system)})
     loop = _loop_start(request.messages)
     for place, message in enumerate(request.messages):
         if message.role == "assistant":
-            written.append(_assistant(message, with_reasoning=place > loop))
+            written.append(_assistant(message, with_reasoning=host.reasoning and place > loop))
         else:
             written += _user(message, losses)
     return written
@@ -165,7 +170,7 @@ def _tool_choice(choice: ToolChoice) -> Any:
     return {"type": "function", "function": {"name": choice.name}} if choice.mode == "tool" else choice.mode
 
 
-def _sampling(request: Request, target: Target, losses: Losses) -> dict[str, Any]:
+def _sampling(request: Request, target: Target, host: Host, losses: Losses) -> dict[str, Any]:
     sampling = settle_sampling(request, target, losses, hottest=_HOTTEST)
     drop_sampling(sampling, losses, "top_k")
     reasons = is_openai_reasoning(target.model)
@@ -181,7 +186,7 @@ def _sampling(request: Request, target: Target, losses: Losses) -> dict[str, Any
         "stop": stop or None,
         "frequency_penalty": sampling.frequency_penalty,
         "presence_penalty": sampling.presence_penalty,
-        "seed": sampling.seed,
+        host.seed: sampling.seed,
     }
     return {name: value for name, value in found.items() if value is not None}
 
