@@ -41,9 +41,9 @@ def test_a_window_must_hold_the_conversation_and_the_summary() -> None:
     small = model("small", Prices(input=0.1, output=0.1), context_window=100_000 + RESERVE_TOKENS)
     assert [one.target for one in rank_summarizers([S, small], tokens=100_000, warm={})] == ["p/s"]
     assert [one.target for one in rank_summarizers([S, small], tokens=99_999, warm={})] == ["p/small", "p/s"]
-    assert [one.target for one in rank_summarizers([S, small], tokens=100_000, reserve=8_000, warm={})][0] == "p/small"
+    assert rank_summarizers([S, small], tokens=100_000, reserve=8_000, warm={})[0].target == "p/small"
     short = model("short", Prices(input=0.1, output=0.1), context_window=105_000, max_output_tokens=4_000)
-    assert [one.target for one in rank_summarizers([S, short], tokens=100_000, warm={})][0] == "p/short"
+    assert rank_summarizers([S, short], tokens=100_000, warm={})[0].target == "p/short"
 
 
 def test_a_price_that_nobody_knows_is_not_the_lowest() -> None:
