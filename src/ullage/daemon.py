@@ -137,7 +137,7 @@ async def running(
                 published=catalogs or Nothing(),
                 sources=sources,
                 scrape=telemetry.scrape(Standing(engine, store, settings)),
-                doors={"pi": PiDoor(engine, settings, upstream)},
+                doors={"pi": PiDoor(engine, store, settings, upstream)},
             ),
             connections=lambda: server.connections if server is not None else 0,
         )

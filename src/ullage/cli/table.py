@@ -27,6 +27,7 @@ COMMANDS: Table = {
     "export": ("ullage.cli.export:command", "Write what is recorded as rows for other programs."),
     "pin": ("ullage.cli.pin:command", "Keep a text in every request of a session or project."),
     "memory": ("ullage.cli.memory:command", "Note claims that later requests are told of."),
+    "pi": ("ullage.cli.pi:command", "Bring all of it into the Pi coding agent."),
     "mcp": ("ullage.cli.mcp:command", "Serve an agent by MCP: recall, artifacts, pins."),
     "model": ("ullage.cli.model:command", "Show what is known of a model and what was learned."),
     "eval": ("ullage.cli.eval:command", "Measure estimates against recordings."),

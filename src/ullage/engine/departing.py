@@ -5,6 +5,7 @@ For operations a fault of ours sends the client's own request; where privacy is 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Generator, Iterator
 from http import HTTPStatus
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from ullage.core.errors import PrivacyError, RequestError, RoutingError, UllageError
 from ullage.core.routing.turn import find_pins
 from ullage.core.translation import Loss, TranslationRefused, without_wrapped
-from ullage.core.wire import render
+from ullage.core.wire import parse_request, render
 from ullage.core.wire.output import requested_output
 from ullage.settings.keeping import make_artifact_caps, make_memory_limits
 from ullage.stores import root_finder
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from ullage.core.privacy import Destination, PrivacyReport
     from ullage.core.privacy.guard import PrivacyGuard
     from ullage.core.spend import Verdict
-    from ullage.core.wire import Conversation
+    from ullage.core.wire import Conversation, Dialect
     from ullage.settings import Settings
     from ullage.stores import SessionRecord, Store
 
@@ -180,6 +181,18 @@ class Departing:
         departure = self._go_on(self._waiting.pop(exchange.id), reply)
         assert isinstance(departure, Departure), "one question is asked"
         return departure
+
+    def clear(self, body: bytes, dialect: Dialect | None, provider: str, root: str) -> bytes:
+        """What may leave of a body that somebody else is about to send; one in no protocol of ours leaves whole or not at all.
+        Raises `PrivacyError` if it must not."""
+        if self._guard is None:
+            return body
+        destination = self._guard.destination(provider=provider, root=root)
+        if dialect is not None:
+            with contextlib.suppress(RequestError):  # in another form than its protocol has, it is all or nothing
+                body = self._guard.prepare(parse_request(body, dialect), destination).conversation.body
+        self._guard.check(body, destination)
+        return body
 
     def forget(self, exchange: Exchange) -> None:
         """Nobody waits for an answer any more."""

@@ -178,9 +178,9 @@ class Engine:
         """Our estimate of a request's prompt in tokens; `None` if the body cannot be read."""
         return await asyncio.wrap_future(self._observer.count(exchange, body))
 
-    async def check(self, body: bytes, *, provider: str, root: str) -> None:
-        """Looks at bytes that are about to leave for a provider by another way than ours. Raises `PrivacyError`."""
-        await asyncio.wrap_future(self._observer.check(body, provider, root))
+    async def clear(self, body: bytes, dialect: Dialect | None, *, provider: str, root: str) -> bytes:
+        """What may leave of a body that goes to a provider by another way than ours. Raises `PrivacyError` where nothing may."""
+        return await asyncio.wrap_future(self._observer.clear(body, dialect, provider, root))
 
     def flush(self, timeout_s: float = 10.0) -> bool:
         """Waits until everything that was finished is recorded. False if that took too long."""

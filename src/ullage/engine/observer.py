@@ -175,10 +175,10 @@ class Observer:
             future.set_result(None)
         return future
 
-    def check(self, body: bytes, provider: str, root: str) -> Future[None]:
-        """Looks at bytes that wait to be sent by somebody else."""
-        future: Future[None] = Future()
-        self._worker.put(lambda: self._check(body, provider, root, future), urgent=True)
+    def clear(self, body: bytes, dialect: Dialect | None, provider: str, root: str) -> Future[bytes]:
+        """Looks at a body that waits to be sent by somebody else."""
+        future: Future[bytes] = Future()
+        self._worker.put(lambda: self._clear(body, dialect, provider, root, future), urgent=True)
         return future
 
     def flush(self, timeout_s: float) -> bool:
@@ -311,17 +311,15 @@ class Observer:
             if not future.cancelled():
                 future.set_result(tokens)
 
-    def _check(self, body: bytes, provider: str, root: str, future: Future[None]) -> None:
+    def _clear(self, body: bytes, dialect: Dialect | None, provider: str, root: str, future: Future[bytes]) -> None:
         if not future.set_running_or_notify_cancel():
             return
         try:
-            self._departing.check(body, provider, root)
+            future.set_result(self._departing.clear(body, dialect, provider, root))
         except BaseException as error:
             future.set_exception(error)
             if not isinstance(error, PrivacyError):
                 raise
-        else:
-            future.set_result(None)
 
     def _finish(self, exchange: Exchange) -> None:
         observation = self._open.pop(exchange.id, None)
