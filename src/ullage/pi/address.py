@@ -62,3 +62,14 @@ def read_address(data_dir: Path) -> Address | None:
         return msgspec.json.decode(address_path(data_dir).read_bytes(), type=Address)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def is_running(address: Address) -> bool:
+    """Whether its process is there. Another program may have its number by now: who must be sure asks the daemon itself."""
+    try:
+        os.kill(address.pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -19,7 +19,7 @@ from .answers import ABORTED, FAILED, write_body
 from .asking import PROTOCOL, Answer, Context, Hello, Panel, Payload
 from .facts import tell_models
 from .mapping import map_back
-from .messages import dialect_of
+from .messages import dialect_of, spoken_by
 from .panel import draw
 from .sessions import PiSessions
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ullage.engine import Engine, Exchange
     from ullage.engine.departure import Departure
     from ullage.settings import Settings
+    from ullage.stores import Store
     from ullage.upstream import UpstreamClient
 
     from .sessions import PiSession
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 _OPEN = 256
 """Requests that Pi has not told the end of; the oldest are given up beyond that."""
+_SETTLE_S = 1.0
 _ERROR_STATUS = 500
 _KEPT_HEADERS = ("retry-after", "x-codex-")
 
@@ -45,9 +47,10 @@ _KEPT_HEADERS = ("retry-after", "x-codex-")
 class PiDoor:
     """Answers the extension. Used on the event loop."""
 
-    def __init__(self, engine: Engine, settings: Settings, upstream: UpstreamClient | None) -> None:
+    def __init__(self, engine: Engine, store: Store, settings: Settings, upstream: UpstreamClient | None) -> None:
         self.body_bytes = settings.server.body_limit_bytes
         self._engine = engine
+        self._store = store
         self._settings = settings
         self._upstream = upstream
         self._sessions = PiSessions()
@@ -59,6 +62,7 @@ class PiDoor:
             "answer": self._answer,
             "check": self._check,
             "panel": self._panel,
+            "settle": self._settle,
         }
 
     async def answer(self, name: str, body: bytes) -> bytes:
@@ -146,11 +150,19 @@ class PiDoor:
     async def _check(self, body: bytes) -> Any:
         asked = _read(body, Payload)
         model = asked.model
+        before = bytes(asked.payload)
         try:
-            await self._engine.check(bytes(asked.payload), provider=model.provider, root=model.base_url)
+            cleared = await self._engine.clear(
+                before, spoken_by(model.api), provider=model.provider, root=model.base_url
+            )
         except PrivacyError as error:
             return {"refused": _refusal(error)}
-        return {"passed": True}
+        return {"payload": msgspec.Raw(cleared)} if cleared != before else {}
+
+    async def _settle(self, _: bytes) -> Any:
+        """Waits until all that was said is recorded: somebody is about to look at it."""
+        settled = await asyncio.to_thread(lambda: self._engine.flush(_SETTLE_S) and self._store.flush(_SETTLE_S))
+        return {"settled": settled}
 
     async def _panel(self, body: bytes) -> Any:
         return await asyncio.to_thread(self._draw, body)

@@ -23,6 +23,13 @@ MARK = "pi"
 """The member of a message that holds its key."""
 
 _ANTHROPIC_APIS = frozenset({"anthropic-messages", "bedrock-converse-stream"})
+_SPOKEN: dict[str, Dialect] = {
+    "anthropic-messages": "anthropic",
+    "openai-completions": "openai-chat",
+    "openai-responses": "openai-responses",
+    "azure-openai-responses": "openai-responses",
+    "openai-codex-responses": "openai-responses",
+}
 _encode = msgspec.json.encode
 
 
@@ -37,6 +44,12 @@ class Tool(Struct, frozen=True, kw_only=True):
 def dialect_of(api: str) -> Dialect:
     """The protocol whose form stands for Pi's: Anthropic's own, where that is what Pi speaks, else Chat Completions."""
     return "anthropic" if api in _ANTHROPIC_APIS else "openai-chat"
+
+
+def spoken_by(api: str) -> Dialect | None:
+    """The protocol that Pi's own bodies for an API are in; `None` where it is none that we read, as Google's, whose library has a
+    form of its own."""
+    return _SPOKEN.get(api)
 
 
 def write_message(message: Mapping[str, Any], key: str, dialect: Dialect) -> bytes:

@@ -1,0 +1,211 @@
+// The way to the daemon: found, or started, on loopback; every call has a deadline, and a daemon that does not answer is
+// told of once. Nothing here decides anything.
+
+import { spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Raised together with `PROTOCOL` in `ullage/pi/asking.py`. */
+export const PROTOCOL = 1;
+
+/** What `ullage pi install` has written beside this file. */
+interface Installed {
+	version: string;
+	command: string[];
+	address: string;
+}
+
+interface Address {
+	url: string;
+	token_file: string;
+	privacy: boolean;
+}
+
+export interface Hello {
+	version: string;
+	protocol: number;
+	mode: "observe" | "managed";
+	privacy: boolean;
+	routing: boolean;
+}
+
+/** Milliseconds that a hook of Pi may wait. */
+export const DEADLINES = { hello: 2000, start: 8000, context: 2000, check: 2000, answer: 5000, panel: 2000, route: 2000 };
+const ASK_AGAIN_MS = 10_000;
+const LOOPBACK = /^http:\/\/(127(\.\d{1,3}){3}|localhost|\[::1\]):\d+$/;
+
+export class DaemonError extends Error {}
+
+export class Daemon {
+	/** What it said when it was met; undefined while there is none. */
+	met: Hello | undefined;
+	/** Why there is none. */
+	problem = "";
+	private readonly installed = read<Installed>(join(dirname(fileURLToPath(import.meta.url)), "install.json"));
+	private readonly agent = new Agent({ keepAlive: true, maxSockets: 4 });
+	private address: Address | undefined;
+	private token = "";
+	private asked = 0;
+	private started = false;
+
+	constructor(private readonly greet: () => Record<string, unknown>) {}
+
+	get command(): string[] {
+		return this.installed?.command ?? ["ullage"];
+	}
+
+	get version(): string {
+		return this.installed?.version ?? "unknown";
+	}
+
+	/** Whether private things must stay in: as the daemon says, or the last one said. */
+	get privacy(): boolean {
+		return this.met?.privacy ?? this.look()?.privacy ?? false;
+	}
+
+	/** Looks for the daemon; one that does not run is started, once. Never throws. */
+	async meet(): Promise<boolean> {
+		this.asked = Date.now();
+		if (await this.hello()) return true;
+		if (this.met === undefined && !this.started && this.problem !== MISMATCH) {
+			this.started = true;
+			await this.start();
+		}
+		return this.met !== undefined;
+	}
+
+	/** Whether it is there, or may be there again by now. */
+	async there(): Promise<boolean> {
+		if (this.met !== undefined) return true;
+		return Date.now() - this.asked > ASK_AGAIN_MS ? this.meet() : false;
+	}
+
+	/** Says something to the daemon. Throws `DaemonError` where it does not answer in time, or not as it should. */
+	async ask<T>(route: string, said: unknown, deadline: number): Promise<T> {
+		const { status, text } = await this.post(route, JSON.stringify(said), deadline);
+		let told: any;
+		try {
+			told = JSON.parse(text);
+		} catch {
+			throw this.lost(`answered ${status} with what is no JSON`);
+		}
+		if (status !== 200) throw new DaemonError(told?.error?.message ?? `answered ${status}`);
+		return told as T;
+	}
+
+	close(): void {
+		this.agent.destroy();
+	}
+
+	private async hello(): Promise<boolean> {
+		this.address = this.look();
+		if (this.address === undefined) {
+			this.problem = "no daemon runs";
+			return false;
+		}
+		try {
+			this.token = readFileSync(this.address.token_file, "utf8").trim();
+			const met = await this.ask<Hello>("hello", this.greet(), DEADLINES.hello);
+			if (met.protocol !== PROTOCOL) {
+				this.problem = MISMATCH;
+				return false;
+			}
+			this.met = met;
+			this.problem = "";
+			return true;
+		} catch (error) {
+			this.problem = reason(error);
+			return false;
+		}
+	}
+
+	private look(): Address | undefined {
+		const found = this.installed && read<Address>(this.installed.address);
+		return found && LOOPBACK.test(found.url) ? found : undefined;
+	}
+
+	/** Starts the daemon and waits until it answers, or has ended: then another one may have been faster. */
+	private async start(): Promise<void> {
+		if (this.installed === undefined) return;
+		let ended = false;
+		try {
+			const folder = dirname(this.installed.address);
+			mkdirSync(folder, { recursive: true, mode: 0o700 });
+			const log = openSync(join(folder, "daemon.log"), "a", 0o600);
+			const [program, ...before] = this.command;
+			const child = spawn(program!, [...before, "serve"], { detached: true, stdio: ["ignore", log, log] });
+			child.on("error", () => (ended = true)).on("exit", () => (ended = true));
+			child.unref();
+			closeSync(log);
+		} catch {
+			return;
+		}
+		const until = Date.now() + DEADLINES.start;
+		while (Date.now() < until) {
+			const last = ended;
+			if ((await this.hello()) || last) return;
+			await new Promise((done) => setTimeout(done, 50));
+		}
+	}
+
+	private lost(why: string): DaemonError {
+		this.met = undefined;
+		this.problem = why;
+		this.asked = Date.now();
+		return new DaemonError(why);
+	}
+
+	private post(route: string, body: string, deadline: number): Promise<{ status: number; text: string }> {
+		const address = this.address;
+		if (address === undefined) return Promise.reject(new DaemonError("no daemon runs"));
+		return new Promise((done, failed) => {
+			const sent = request(
+				`${address.url}/ullage/v1/pi/${route}`,
+				{
+					method: "POST",
+					agent: this.agent,
+					headers: {
+						authorization: `Bearer ${this.token}`,
+						"content-type": "application/json",
+						"content-length": Buffer.byteLength(body),
+					},
+				},
+				(answer) => {
+					const pieces: Buffer[] = [];
+					answer.on("data", (piece) => pieces.push(piece));
+					answer.on("error", (error) => fail(error.message));
+					answer.on("end", () => {
+						clearTimeout(timer);
+						done({ status: answer.statusCode ?? 0, text: Buffer.concat(pieces).toString("utf8") });
+					});
+				},
+			);
+			const fail = (why: string) => {
+				clearTimeout(timer);
+				failed(this.lost(why));
+			};
+			const timer = setTimeout(() => {
+				fail(`it did not answer within ${deadline} ms`);
+				sent.destroy();
+			}, deadline);
+			sent.on("error", (error) => fail(error.message));
+			sent.end(body);
+		});
+	}
+}
+
+export const MISMATCH = "extension and daemon do not fit together";
+
+export function reason(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}
+
+function read<T>(file: string): T | undefined {
+	try {
+		return JSON.parse(readFileSync(file, "utf8")) as T;
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,31 @@
+// ullage inside Pi: what Pi is about to send is told to the daemon, and what the daemon says is done. See the manual,
+// docs/how-to/pi-extension.md. Written for Pi 0.74 to 1.6: what a version lacks is found by looking, not by its number.
+
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { Bridge, type Host } from "./bridge.ts";
+import { registerCommands } from "./commands.ts";
+
+export default async function ullage(pi: ExtensionAPI): Promise<void> {
+	const bridge = new Bridge(pi, await readHost());
+	pi.on("session_start", (event, ctx) => bridge.begin(event, ctx));
+	pi.on("session_shutdown", () => bridge.end());
+	pi.on("context", (event, ctx) => bridge.context(event.messages, ctx));
+	pi.on("before_provider_request", (event, ctx) => bridge.leave(event.payload, ctx));
+	pi.on("after_provider_response", (event) => bridge.answered(event.status, event.headers));
+	pi.on("message_update", () => bridge.speaks());
+	pi.on("message_end", (event) => bridge.said(event.message));
+	registerCommands(pi, bridge);
+}
+
+/** What Pi tells of itself. A host without it has its own version, and no messages but those of its protocol. */
+async function readHost(): Promise<Host> {
+	const host: Host = { version: "", convert: (messages) => messages };
+	try {
+		const { VERSION, convertToLlm } = await import("@earendil-works/pi-coding-agent");
+		if (typeof VERSION === "string") host.version = VERSION;
+		if (typeof convertToLlm === "function") host.convert = convertToLlm as Host["convert"];
+	} catch {
+		// not Pi itself, but one of its kin
+	}
+	return host;
+}

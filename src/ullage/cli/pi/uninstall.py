@@ -1,0 +1,28 @@
+"""`ullage pi uninstall`."""
+
+from __future__ import annotations
+
+import click
+
+from ullage.cli.records import json_option, print_lines
+
+from .install import scope_option
+
+
+@click.command()
+@scope_option
+@json_option
+def command(in_project: bool, as_json: bool) -> None:
+    """Take the extension away again. Pi is left as it was; what was recorded stays with ullage."""
+    from ullage.cli.output import print_json
+    from ullage.core.terminal import safe
+    from ullage.settings import load_settings
+
+    from .place import find_place, uninstall
+
+    place = find_place(load_settings(), "project" if in_project else "user")
+    was_there = uninstall(place)
+    if as_json:
+        print_json({"folder": place.folder, "changed": was_there})
+        return
+    print_lines([safe(f"{'Removed' if was_there else 'Nothing was installed'}: {place.folder}")])

@@ -1,0 +1,160 @@
+"""A real Pi with a home of its own, the extension in it, and a fake provider in place of all others."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CLIENTS = ROOT / ".clients"
+NODE = CLIENTS / "node_modules" / ".bin"
+NEWEST = "1.6.0"
+OLDER = ("0.85.1", "0.74.0")
+LIMIT_S = 60
+
+APIS = {
+    "anthropic": ("anthropic-messages", ""),
+    "openai": ("openai-completions", "/v1"),
+    "responses": ("openai-responses", "/v1"),
+}
+
+
+def find_pi(version: str) -> Path:
+    """The program of a version; the test is skipped where it is not installed."""
+    modules = CLIENTS / "node_modules" if version == NEWEST else CLIENTS / "pi" / version / "node_modules"
+    package = modules / "@earendil-works" / "pi-coding-agent" / "package.json"
+    if not package.exists() or json.loads(package.read_text())["version"] != version:
+        how = "scripts/clients/install" if version == NEWEST else f"scripts/clients/install-pi {version}"
+        pytest.skip(f"Pi {version} is not installed: run `{how}`")
+    return modules / ".bin" / "pi"
+
+
+@dataclass
+class Host:
+    """Pi as its user has set it up: three providers, which are all the fake one at `provider`."""
+
+    folder: Path
+    pi: Path
+    provider: str
+    settings: str = ""
+    """Ours, beside a port that is free."""
+
+    window: int = 200_000
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.agent.mkdir(parents=True)
+        self.project.mkdir()
+        providers = {name: self._provider(name, *of) for name, of in APIS.items()}
+        (self.agent / "models.json").write_text(json.dumps({"providers": providers}))
+        (self.agent / "settings.json").write_text(
+            json.dumps({"retry": {"enabled": False}, "compaction": {"enabled": False}})
+        )
+        file = self.home / ".config" / "ullage" / "config.toml"
+        file.parent.mkdir(parents=True)
+        file.write_text(f"{self.settings}\n[server]\nport = 0\n")
+        self.ullage("pi", "install")
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def agent(self) -> Path:
+        return self.home / ".pi" / "agent"
+
+    @property
+    def project(self) -> Path:
+        return self.folder / "project"
+
+    @property
+    def data(self) -> Path:
+        return self.home / ".local" / "share" / "ullage"
+
+    def run(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Pi with these arguments, until it ends."""
+        done = subprocess.run(
+            [str(self.pi), *arguments],
+            env=self._environment(),
+            cwd=self.project,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        assert not check or done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    def ullage(self, *arguments: str) -> str:
+        """What one of our commands prints, run as Pi's user."""
+        done = subprocess.run(
+            [sys.executable, "-m", "ullage", *arguments],
+            env=self._environment(),
+            cwd=self.project,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Ends the daemon that Pi has started, if it runs, and waits for that."""
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            number = json.loads((self.data / "daemon.json").read_text())["pid"]
+            os.kill(number, how)
+            while _runs(number):
+                time.sleep(0.02)
+
+    def forget_ullage(self) -> None:
+        """Leaves the extension without a daemon that it could start."""
+        file = self.agent / "extensions" / "ullage" / "install.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), "command": ["/nonexistent"]}))
+
+    def newest_session(self) -> dict[str, Any]:
+        """The session that was last active."""
+        found: dict[str, Any] = json.loads(self.ullage("sessions", "list", "--json"))["sessions"][0]
+        return found
+
+    def newest_manifest(self) -> dict[str, Any]:
+        """The record of the newest request."""
+        found: dict[str, Any] = json.loads(self.ullage("manifest", "--json"))
+        return found
+
+    def _provider(self, name: str, api: str, path: str) -> dict[str, Any]:
+        model = {"id": f"{name}-model", "contextWindow": self.window, "maxTokens": 4096, "reasoning": False}
+        models = [model, {**model, "id": f"{name}-other"}]
+        return {"api": api, "baseUrl": self.provider + path, "apiKey": "any", "models": models}
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "PATH": f"{NODE}:{os.environ['PATH']}",
+            "HOME": str(self.home),
+            "TERM": "xterm-256color",
+            "NO_COLOR": "1",
+            "PI_OFFLINE": "1",
+            "COLUMNS": "100",
+            "NO_PROXY": "127.0.0.1,localhost",
+            "ULLAGE_MODELS__REFRESH": "false",
+            **self.environment,
+        }
+
+
+def _runs(number: int) -> bool:
+    """Whether a process runs; one that has ended and that nobody asks about any more does not."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

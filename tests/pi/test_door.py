@@ -1,0 +1,208 @@
+"""The door of Pi over real HTTP: what the extension says is accounted for, planned and checked like any client's request."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ullage._version import __version__
+from ullage.pi.asking import PROTOCOL
+
+from .conftest import CHAT, MODEL, result, said, user
+
+DATA = Path(__file__).with_name("data")
+ANSWER = {
+    "role": "assistant",
+    "content": [{"type": "text", "text": "Done."}],
+    "model": "claude-opus-5",
+    "stopReason": "stop",
+    "usage": {"input": 100, "output": 7, "cacheRead": 40, "cacheWrite": 20, "cacheWrite1h": 5, "reasoning": 3},
+}
+
+
+@pytest.mark.parametrize("file", sorted(DATA.glob("*.jsonl")), ids=lambda file: file.stem)
+async def test_a_recorded_conversation_of_a_real_pi_becomes_one_session_with_its_usage(
+    open_door: Any, file: Path
+) -> None:
+    door = await open_door()
+    ids: dict[str, str] = {}
+    for line in map(json.loads, file.read_text().splitlines()):
+        heard = line["said"]
+        if line["route"] == "answer":
+            heard["id"] = ids[heard["id"]]
+        told = await door.ask(line["route"], heard)
+        assert door.status == 200, told
+        if line["id"] is not None:
+            ids[line["id"]] = told["id"]
+    door.daemon.engine.flush()
+    (session,) = door.daemon.store.sessions()
+    newest, second, first = door.daemon.store.calls()
+    assert (session.client, session.client_version, session.project) == ("pi", file.stem, "/project")
+    assert [one.tool_calls for one in (first, second, newest)] == [("bash",), (), ()]
+    assert newest.usage is not None and newest.usage["input_fresh"] > 0
+    assert newest.sample is not None and newest.sample.get("accepted") is True
+    assert newest.model == "openai-model"
+
+
+async def test_the_extension_is_told_what_holds(open_door: Any) -> None:
+    door = await open_door(mode="managed", privacy={"enabled": True})
+    told = await door.ask("hello", {"protocol": PROTOCOL, "version": "0", "session": "s1", "models": [MODEL]})
+    assert (told["version"], told["protocol"]) == (__version__, PROTOCOL)
+    assert (told["mode"], told["privacy"]) == ("managed", True)
+
+
+async def test_only_what_is_new_needs_to_be_said(open_door: Any) -> None:
+    door = await open_door()
+    await door.context([user("one")])
+    more = {"session": "s1", "model": MODEL, "known": 1, "last": "key-0", "keys": ["a", "b"]}
+    told = await door.ask("context", {**more, "messages": [said("yes"), user("two")]})
+    await door.ask("answer", {"id": told["id"], "message": ANSWER, "status": 200})
+    door.daemon.engine.flush()
+    call = next(one for one in door.daemon.store.calls() if one.id == told["id"])
+    assert call.breakdown is not None
+    rows = next(one for one in call.breakdown["sections"] if one["id"] == "messages")
+    assert call.usage is not None and call.usage["cache_write_1h"] == 5 and call.usage["reasoning"] == 3
+    assert rows["tokens"] > 0 and call.prefix_messages == 1
+
+
+@pytest.mark.parametrize(
+    "update", [{"known": 5, "last": "key-4"}, {"known": 1, "last": "another"}, {"known": 0, "session": "unknown"}]
+)
+async def test_what_goes_on_from_something_unknown_has_to_be_said_whole(open_door: Any, update: dict[str, Any]) -> None:
+    door = await open_door()
+    await door.context([user("one")])
+    told = await door.ask(
+        "context", {"session": "s1", "model": MODEL, "keys": ["k"], "messages": [user("two")], **update}
+    )
+    assert told == {"resync": True}
+
+
+@pytest.mark.parametrize("model", [MODEL, CHAT], ids=["anthropic", "chat"])
+async def test_a_plan_is_told_in_numbers_of_pis_messages(open_door: Any, model: dict[str, Any]) -> None:
+    window = {"context_window": 4_000, "max_output_tokens": 100, "safety_margin_tokens": 0}
+    door = await open_door(mode="managed", models={"overrides": {"*": window}}, artifacts={"enabled": False})
+    old = [user("Read it."), said("I will.", ("c1", {"path": "a"})), result("c1", "word " * 4_000), said("Read.")]
+    told = await door.context([*old, user("Now what?")], model=model)
+    # The exchange of the tool leaves, what is around it stays.
+    assert (told["status"], told["messages"]) == ("managed", [[0, 0], [3, 4]])
+
+
+async def test_where_nothing_is_left_out_pi_sends_its_own(open_door: Any) -> None:
+    door = await open_door(mode="managed", models={"overrides": {"*": {"context_window": 100_000}}})
+    told = await door.context([user("one")])
+    assert told["status"] == "unchanged" and "messages" not in told
+
+
+async def test_a_pin_is_told_as_a_text_of_ours(open_door: Any) -> None:
+    door = await open_door(mode="managed", models={"overrides": {"*": {"context_window": 100_000}}})
+    headers = {"authorization": f"Bearer {door.daemon.token_file.read_text().strip()}"}
+    pin = {"action": "add", "text": "Never push.", "session": "s1"}
+    async with door._client.post(f"{door.daemon.url}/ullage/v1/pins", json=pin, headers=headers) as answer:
+        assert answer.status == 200, await answer.text()
+    told = await door.context([user("one"), said("yes"), user("two")])
+    texts = [one["text"] for one in told["messages"] if isinstance(one, dict)]
+    assert len(texts) == 1 and "Never push." in texts[0]
+
+
+@pytest.mark.parametrize("model", [MODEL, CHAT], ids=["anthropic", "chat"])
+async def test_with_privacy_on_marked_text_stays_here(open_door: Any, model: dict[str, Any]) -> None:
+    door = await open_door(privacy={"enabled": True})
+    marked = "[ullage:local-only]MARK-SECRET[/ullage:local-only]"
+    call = said("Look.", ("c1", {"path": f"/{marked}"}))
+    told = await door.context([user("plain"), user(f"a {marked} b"), call, result("c1", f"x {marked}")], model=model)
+    assert "MARK-SECRET" not in json.dumps(told)
+    kept, changed, called, answered = told["messages"]
+    assert kept == [0, 0]
+    assert changed["content"] == [{"type": "text", "text": "a [local-only text withheld by ullage] b"}]
+    assert called["content"][0] == 0 and called["content"][1]["arguments"] == {
+        "path": "/[local-only text withheld by ullage]"
+    }
+    assert answered["content"] == [{"type": "text", "text": "x [local-only text withheld by ullage]"}]
+
+
+async def test_a_local_model_sees_what_is_marked(open_door: Any) -> None:
+    door = await open_door(privacy={"enabled": True, "local_providers": ["anthropic"]})
+    told = await door.context([user("a [ullage:local-only]MARK-SECRET[/ullage:local-only]")])
+    assert told["messages"] == [{"of": 0, "content": [{"type": "text", "text": "a MARK-SECRET"}]}]
+
+
+@pytest.mark.parametrize(
+    ("model", "payload"),
+    [
+        (MODEL, {"model": "m", "system": "s {}", "messages": [{"role": "user", "content": "x"}]}),
+        (CHAT, {"model": "m", "messages": [{"role": "system", "content": "s {}"}]}),
+        ({**CHAT, "api": "openai-responses"}, {"model": "m", "instructions": "s {}", "input": []}),
+    ],
+    ids=["anthropic", "chat", "responses"],
+)
+async def test_the_last_look_is_at_the_body_that_leaves(
+    open_door: Any, model: dict[str, Any], payload: dict[str, Any]
+) -> None:
+    door = await open_door(privacy={"enabled": True})
+    text = json.dumps(payload)
+    marked = json.loads(text.replace("{}", "[ullage:local-only]MARK-SECRET[/ullage:local-only]"))
+    told = await door.ask("check", {"model": model, "payload": marked})
+    withheld = json.loads(text.replace("{}", "[local-only text withheld by ullage]"))
+    assert told == {"payload": withheld}
+    assert await door.ask("check", {"model": model, "payload": withheld}) == {}
+
+
+async def test_a_body_in_another_form_leaves_whole_or_not_at_all(open_door: Any) -> None:
+    door = await open_door(privacy={"enabled": True})
+    model = {**MODEL, "api": "google-generative-ai", "provider": "google"}
+    told = await door.ask(
+        "check", {"model": model, "payload": {"contents": "[ullage:local-only]MARK-SECRET[/ullage:local-only]"}}
+    )
+    assert told["refused"]["privacy"] is True
+    assert "MARK-SECRET" not in json.dumps(told)
+
+
+@pytest.mark.parametrize(
+    ("stop", "outcome", "status"), [("error", "error", 529), ("aborted", "left", 200), ("length", "ok", 200)]
+)
+async def test_how_a_request_ended_is_recorded(open_door: Any, stop: str, outcome: str, status: int) -> None:
+    door = await open_door()
+    told = await door.context([user("one")])
+    message = {**ANSWER, "stopReason": stop, "errorMessage": "overloaded"}
+    assert await door.ask("answer", {"id": told["id"], "message": message, "status": status}) == {"recorded": True}
+    assert await door.ask("answer", {"id": told["id"], "message": message}) == {"recorded": False}
+    door.daemon.engine.flush()
+    (call,) = door.daemon.store.calls()
+    assert (call.outcome, call.status) == (outcome, status)
+
+
+async def test_a_request_that_pi_never_ended_is_over_with_the_next(open_door: Any) -> None:
+    door = await open_door()
+    first = await door.context([user("one")])
+    await door.context([user("one")])
+    door.daemon.engine.flush()
+    assert [(one.id, one.outcome) for one in door.daemon.store.calls()] == [(first["id"], "left")]
+
+
+async def test_the_panel_has_three_views_before_anything_was_sent(open_door: Any) -> None:
+    door = await open_door()
+    tool = {"name": "read", "description": "Read a file.", "parameters": {"type": "object"}}
+    told = await door.ask(
+        "panel", {"session": "s1", "model": MODEL, "prompt": "You are brief.", "tools": [tool], "width": 80}
+    )
+    assert list(told["views"]) == ["summary", "compact", "expanded"]
+    assert told["tokens"] > 0 and "read" in told["views"]["compact"]
+
+
+@pytest.mark.parametrize(("route", "heard"), [("context", {}), ("hello", {"protocol": "x"}), ("nothing", {})])
+async def test_what_makes_no_sense_is_refused(open_door: Any, route: str, heard: dict[str, Any]) -> None:
+    door = await open_door()
+    told = await door.ask(route, heard)
+    assert (door.status, told["error"]["type"]) == (400, "ullage_error")
+    assert "ullage pi install" in told["error"]["hint"]
+
+
+async def test_the_daemon_says_where_it_is_to_its_owner_alone(open_door: Any) -> None:
+    door = await open_door(privacy={"enabled": True})
+    file = door.daemon.token_file.with_name("daemon.json")
+    told = json.loads(file.read_bytes())
+    assert (told["url"], told["privacy"], told["protocol"]) == (door.daemon.url, True, PROTOCOL)
+    assert file.stat().st_mode & 0o777 == 0o600

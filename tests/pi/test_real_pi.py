@@ -1,0 +1,161 @@
+"""A real Pi with the extension, against the fake provider: what it sends, what is recorded, what happens without a daemon.
+
+Skipped where Pi is not installed: `scripts/clients/install`, and `scripts/clients/install-pi` for the older ones.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pi.host import NEWEST, OLDER, Host, find_pi
+from ullage.testing import FakeProvider, run_in_thread
+
+pytestmark = pytest.mark.slow
+
+TOOL = "Please use the tool: list the files of this folder."
+MODELS = ("anthropic/anthropic-model", "openai/openai-model", "responses/responses-model")
+MARKED = "[ullage:local-only]MARK-SECRET[/ullage:local-only]"
+SMALL = """
+mode = "managed"
+[models.overrides."*"]
+context_window = 9000
+max_output_tokens = 100
+safety_margin_tokens = 0
+"""
+
+Make = Callable[..., Host]
+
+
+@pytest.fixture
+def provider() -> Iterator[FakeProvider]:
+    with run_in_thread(FakeProvider(strict=True)) as running:
+        yield running
+
+
+@pytest.fixture
+def make(provider: FakeProvider, tmp_path: Path) -> Iterator[Make]:
+    hosts: list[Host] = []
+
+    def make_host(version: str = NEWEST, **more: Any) -> Host:
+        hosts.append(Host(tmp_path / "pi", find_pi(version), provider.url, **more))
+        return hosts[-1]
+
+    yield make_host
+    for host in hosts:
+        host.stop()
+
+
+def sent_to(provider: FakeProvider) -> list[dict[str, Any]]:
+    return [json.loads(one.body) for one in provider.requests]
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_a_conversation_with_tools_and_a_switch_is_one_session_with_usage(make: Make, version: str) -> None:
+    host = make(version)
+    (host.project / "listed-by-the-tool.txt").touch()
+    first = host.run("-p", "--model", MODELS[0], TOOL)
+    assert "listed-by-the-tool.txt" in first.stdout and not first.stderr
+    host.run("-p", "-c", "--model", MODELS[1], "And what did I ask you before?")
+    host.run("-p", "-c", "--model", MODELS[2], TOOL)
+    host.stop()  # what waits to be written is written
+    session = host.newest_session()
+    assert (session["client"], session["client_version"]) == ("pi", version)
+    assert (session["calls"], session["project"]) == (5, str(host.project))
+    shown = json.loads(host.ullage("sessions", "show", session["id"], "--json"))
+    assert {call["outcome"] for call in shown["newest_calls"]} == {"ok"}
+    assert all(call["usage"]["output"] > 0 for call in shown["newest_calls"])
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_commands_answer_without_a_screen(make: Make, version: str) -> None:
+    host = make(version)
+    host.run("-p", "--model", MODELS[0], "Hello.")
+    told = host.run("-p", "-c", "/context").stdout
+    assert "mode observe" in told and "newest request" in told
+    assert "Total request" in host.run("-p", "-c", "/context tokens").stdout
+    assert "no such command" in host.run("-p", "-c", "/context nonsense").stdout
+
+
+def test_in_json_mode_a_command_answers_in_json(make: Make) -> None:
+    host = make()
+    lines = host.run("--mode", "json", "/auto-model status").stdout.splitlines()
+    (told,) = [one for one in map(json.loads, lines) if one["type"] == "ullage"]
+    assert told["command"] == "auto-model" and told["text"]
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+@pytest.mark.parametrize("model", MODELS)
+def test_in_a_small_window_what_is_old_leaves_and_what_is_pinned_stays(
+    make: Make, provider: FakeProvider, version: str, model: str
+) -> None:
+    if version != NEWEST and model != MODELS[0]:
+        pytest.skip("one protocol is enough for the older ones")
+    host = make(version, settings=SMALL)
+    for number in range(400):
+        (host.project / f"a-file-with-a-long-name-{number}.txt").touch()
+    host.run("-p", "--model", model, f"MARK-FIRST {TOOL}")
+    host.run("-p", "-c", "/context pin MARK-PIN Never touch generated files.")
+    host.run("-p", "-c", "--model", model, f"MARK-SECOND {TOOL}")
+    host.run("-p", "-c", "--model", model, f"MARK-THIRD {TOOL}")
+    newest = json.dumps(sent_to(provider)[-1])
+    assert "MARK-THIRD" in newest and "MARK-PIN" in newest and "MARK-FIRST" not in newest
+    assert host.newest_manifest()["plan"]["status"] in ("managed", "emergency")
+    assert "MARK-FIRST" in next(host.agent.glob("sessions/*/*.jsonl")).read_text()  # canonical history is as it was
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_with_privacy_on_marked_text_reaches_local_models_alone(
+    make: Make, provider: FakeProvider, version: str
+) -> None:
+    host = make(version, settings='[privacy]\nenabled = true\nlocal_providers = ["openai"]\n')
+    (host.project / "AGENTS.md").write_text(f"Rules. {MARKED} End.\n")
+    for more, model in zip(((), ("-c",), ("-c",)), (MODELS[1], MODELS[0], MODELS[1]), strict=True):
+        host.run("-p", *more, "--model", model, f"{TOOL} {MARKED}")
+    sent = [(one.path, one.body.decode()) for one in provider.requests]
+    assert all(("MARK-SECRET" in body) == path.startswith("/v1/chat") for path, body in sent)
+    assert [body.count("withheld by ullage") for path, body in sent if path == "/v1/messages"] == [3, 3]
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_with_privacy_on_nothing_is_sent_without_the_daemon(make: Make, provider: FakeProvider, version: str) -> None:
+    host = make(version, settings="[privacy]\nenabled = true\n")
+    host.run("-p", "--model", MODELS[0], "Hello.")
+    host.stop(signal.SIGKILL)
+    host.forget_ullage()
+    before = len(provider.requests)
+    done = host.run("-p", "-c", "--model", MODELS[0], "Hello again.", check=False)
+    assert done.returncode == 1 and "nothing was sent" in done.stderr
+    assert len(provider.requests) == before
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_without_a_daemon_pi_goes_on_with_one_notice(make: Make, version: str) -> None:
+    host = make(version)
+    host.forget_ullage()
+    done = host.run("-p", "--model", MODELS[0], TOOL)
+    assert "The tool returned" in done.stdout
+    assert done.stderr.count("ullage:") == 1 and "Pi goes on without it" in done.stderr
+
+
+def test_a_daemon_that_was_killed_is_started_again_and_told_the_whole(make: Make) -> None:
+    host = make(settings=SMALL)
+    host.run("-p", "--model", MODELS[0], TOOL)
+    host.stop(signal.SIGKILL)
+    assert not host.run("-p", "-c", "--model", MODELS[0], "And now?").stderr
+    assert host.newest_manifest()["plan"]["messages"]["total"] == 5
+
+
+@pytest.mark.parametrize("version", [NEWEST, OLDER[-1]])
+def test_sessions_go_on_without_the_extension(make: Make, provider: FakeProvider, version: str) -> None:
+    host = make(version, settings=SMALL)
+    host.run("-p", "--model", MODELS[0], TOOL)
+    host.ullage("pi", "uninstall")
+    done = host.run("-p", "-c", "--model", MODELS[0], "And now?")
+    assert "And now?" in done.stdout and not done.stderr
+    assert len(sent_to(provider)[-1]["messages"]) == 5
