@@ -113,6 +113,32 @@ def test_where_nobody_writes_it_for_less_it_goes_as_it_came(routing: Any) -> Non
     assert call.breakdown is not None
 
 
+@pytest.mark.parametrize(
+    ("key", "value"), [("activation", "off"), ("pin", LIGHT)], ids=["routing is off", "a target is pinned"]
+)
+@pytest.mark.parametrize("session", ["s", ""], ids=["for the session", "for all"])
+def test_what_a_user_has_set_keeps_a_summary_where_its_client_asks_for_it(key: str, value: str, session: str) -> None:
+    with Desk(models=[LIGHT, STRONG], compaction="all") as desk:
+        desk.store.put_route_override(RouteOverride(session=session, key=key, value=value, at_ms=1))
+        departure, call = ask_named(desk, "claude-sonnet-4-5", COMPACTS)
+    assert (departure.untouched, call.route) == (True, None)
+
+
+def test_while_routing_only_watches_summaries_stay() -> None:
+    with Desk(models=[LIGHT, STRONG], compaction="all", shadow=True) as desk:
+        departure, _ = ask_named(desk, "claude-sonnet-4-5", COMPACTS)
+    assert departure.untouched
+
+
+def test_a_model_whose_price_nobody_knows_keeps_its_summaries_unless_somebody_is_named_for_them() -> None:
+    with Desk(compaction="all") as desk:
+        kept, _ = ask_named(desk, "claude-of-tomorrow", COMPACTS)
+    with Desk(compaction="all", compaction_models=[LIGHT]) as desk:
+        moved, _ = ask_named(desk, "claude-of-tomorrow", COMPACTS)
+    assert kept.untouched
+    assert moved.destination.target == LIGHT
+
+
 def test_a_request_that_only_speaks_of_summaries_is_no_summary() -> None:
     with Desk(models=[LIGHT, STRONG], compaction="all") as desk:
         departure, call = ask_named(

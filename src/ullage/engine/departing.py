@@ -257,11 +257,12 @@ class Departing:
     def _too_dear(self, routed: _Routed, dear: Departure, verdict: Verdict) -> Iterator[tuple[str, str]]:
         """The targets that a request must not go to for the sake of a limit, each with why: those of a provider whose limit is to
         be avoided, else whoever is not cheaper than the target that it was for."""
-        assert self._targets is not None and dear.spend is not None, "it was routed and priced"
         asked, spend = routed.asked, dear.spend
+        targets = asked.targets or self._targets
+        assert targets is not None and spend is not None, "it was routed and priced"
         names = ", ".join(one.name for one in verdict.exceeded)
         avoided = any(one.action == "avoid" and one.name.startswith(f"{spend.provider} ") for one in verdict.exceeded)
-        for one in self._targets.candidates(asked.conversation.dialect, client_key=asked.client_key):
+        for one in targets.candidates(asked.conversation.dialect, client_key=asked.client_key):
             if avoided:
                 barred = one.model.provider == spend.provider
             else:
@@ -351,11 +352,13 @@ class Departing:
         """A summary for a client that names a model itself, as the target gets it that writes it for less; `None` where it is to
         go as it came."""
         before, asked_for = exchange.address, f"{exchange.provider}/{conversation.model}"
+        if not self._routing.moves_summaries(observation.session, self._heard(observation)):
+            return None
         observation.virtual = True
         try:
             sent = yield from self._route(observation, exchange, body, conversation)
             assert observation.decision is not None, "it was routed"
-            if observation.decision.target != asked_for:
+            if self._routing.is_better(observation.decision, asked_for):
                 return self._look_over(observation, exchange, body, conversation, sent)
         except (PrivacyError, RoutingError, TranslationRefused):
             pass  # nobody else may write it
@@ -462,6 +465,7 @@ class Departing:
             tokens=lambda target: reader.estimate(observation, exchange, stripped, target),
             warm=lambda: reader.find_warm(observation.session, stripped, exchange.created_ms),
             refusal=Translating(stripped, exchange.endpoint.purpose).refusal,
+            targets=exchange.targets,
         )
         graded = self._find_question(asked, exchange)
         if isinstance(graded, Question):

@@ -36,7 +36,7 @@ from .route_planning import Overrides, Planned, RoutePlanning, read_overrides
 from .route_pools import PoolAttempts
 from .route_state import SessionRoute, SessionRoutes, TaskState
 from .route_telling import report_decision
-from .targets import Destination
+from .targets import Destination, Targets
 from .virtual import VirtualModels
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from .learning import Learning
     from .observation import Observation
     from .quota import Quotas
-    from .targets import Targets
 
 Reason = Literal["user", "continuation", "retry", "helper"]
 """Why a request is sent: a new task, a further call of one, the same again, or an errand of the client."""
@@ -91,6 +90,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     summary: bool = False
     reserve: int | None = None
     refusal: Callable[[Candidate], str | None] = lambda _: None
+    targets: Targets | None = None
 
     def untranslatable(self, candidates: Iterable[Candidate]) -> Mapping[str, str]:
         """The targets that cannot be asked in their own protocol, each with why."""
@@ -148,6 +148,8 @@ class Routing:
         self.names = VirtualModels(routing.aliases, enabled=routing.enabled)
         self.sessions = SessionRoutes()
         self._escalates = routing.escalation
+        self._shadows = routing.shadow
+        self._summarizers = routing.compaction_models
         self._watches = routing.shadow
         self._least_share = routing.cost.least_share
         self._targets = targets
@@ -197,6 +199,21 @@ class Routing:
         evidence = gather_evidence(asked.conversation, asked.facts, turn)
         task = analyze_task(text, previous=known.previous, evidence=evidence, analyzer=config.analyzer)
         return classifying.consider(task, text, session=asked.session, config=config, now_ms=asked.now_ms)
+
+    def moves_summaries(self, session: str, ancestors: Sequence[str]) -> bool:
+        """Whether a summary may be written by another model than the one that its client names: not where routing is off, only
+        watches, or has a target pinned."""
+        held = Overrides()
+        with contextlib.suppress(StoreError):  # as above
+            held = read_overrides(self._read_overrides(session, ancestors))
+        return not (held.off or self._shadows) and held.pin is None
+
+    def is_better(self, decision: Decision, asked_for: str) -> bool:
+        """Whether the summary of a client that has asked for this target goes elsewhere for a reason: somebody was named for
+        summaries, or it was found to cost less there."""
+        assert decision.planned is not None, "it was decided"
+        named = bool(self._summarizers) or any(one.target == asked_for for one in decision.planned.route.ranked)
+        return named and decision.target != asked_for
 
     def author_of(self, session: str) -> Callable[[int], str | None]:
         """Who wrote the messages of a session, by their numbers."""
@@ -253,23 +270,24 @@ class Routing:
 
     def _candidates(self, asked: Asked) -> tuple[Candidate, ...]:
         """Whoever may be chosen from; nobody is asked twice in one request."""
-        if self._targets is None:
+        targets = asked.targets or self._targets
+        if targets is None:
             return ()
-        known = self._targets.candidates(asked.conversation.dialect, client_key=asked.client_key)
+        known = targets.candidates(asked.conversation.dialect, client_key=asked.client_key)
         return tuple(one for one in known if one.target not in asked.tried) if asked.tried else known
 
     def _overrides(self, asked: Asked) -> Overrides:
         with contextlib.suppress(StoreError):  # the settings alone hold; the store says itself what is wrong with it
-            return read_overrides(self._read_overrides(asked))
+            return read_overrides(self._read_overrides(asked.session, asked.ancestors))
         return Overrides()
 
-    def _read_overrides(self, asked: Asked) -> Mapping[str, Any]:
+    def _read_overrides(self, session: str, ancestors: Sequence[str]) -> Mapping[str, Any]:
         """What was set for the session, else for one it came from, else for all."""
-        held = self._store.route_overrides(asked.session)
-        if not asked.ancestors:
+        held = self._store.route_overrides(session)
+        if not ancestors:
             return held
         everyone = self._store.route_overrides()
-        for ancestor in asked.ancestors:
+        for ancestor in ancestors:
             inherited = self._store.route_overrides(ancestor)
             held = {**held, **{key: value for key, value in inherited.items() if held.get(key) == everyone.get(key)}}
         return held
@@ -506,8 +524,9 @@ class Routing:
         return found
 
     def _destination(self, asked: Asked, target: str) -> Destination | None:
-        assert self._targets is not None, "it has candidates"
-        return self._targets.destination(target, asked.conversation.dialect, client_key=asked.client_key)
+        targets = asked.targets or self._targets
+        assert targets is not None, "it has candidates"
+        return targets.destination(target, asked.conversation.dialect, client_key=asked.client_key)
 
 
 def is_helper(observation: Observation, exchange: Exchange) -> bool:
