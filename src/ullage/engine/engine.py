@@ -99,9 +99,11 @@ class Engine:
         body: bytes,
         root: str,
         provider: str | None = None,
+        targets: Targets | None = None,
     ) -> Exchange:
         """Notes a request that is about to be sent; its accounting starts beside it. Whoever sends it himself names the
-        `provider`, else it is known by its root."""
+        `provider`, else it is known by its root, and the `targets` among whom may be chosen, else they are those of the settings.
+        """
         exchange = Exchange(
             id=id,
             endpoint=endpoint,
@@ -119,6 +121,7 @@ class Engine:
             sealed=endpoint.recorded and holds_seal(body),
             summarizable=self._summarizes and endpoint.purpose == "generate" and may_be_compaction(headers, body),
             watched=endpoint.recorded and endpoint.purpose == "generate" and self.spending.watches,
+            targets=targets,
         )
         if endpoint.recorded and not exchange.managed:
             self._observer.read_request(exchange)

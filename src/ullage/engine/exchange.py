@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ullage.upstream import Headers
 
     from .endpoint import Endpoint
+    from .targets import Targets
 
 # A long answer is handed over in pieces of this size, so that an open stream holds no more.
 _PIECE_BYTES = 64 * 1024
@@ -78,6 +79,7 @@ class Exchange:
         "started",
         "status",
         "summarizable",
+        "targets",
         "warnings",
         "watched",
     )
@@ -100,6 +102,7 @@ class Exchange:
         sealed: bool = False,
         watched: bool = False,
         summarizable: bool = False,
+        targets: Targets | None = None,
     ) -> None:
         self.id = id
         self.endpoint = endpoint
@@ -131,6 +134,8 @@ class Exchange:
         self.sealed = sealed
         # Whether a limit of what may be spent may hold for it.
         self.watched = watched
+        # Among whom is chosen for it, where that is not for us to say.
+        self.targets = targets
         # Whether it may ask for a summary that another model than it names may write.
         self.summarizable = summarizable
         self.managed = planned or cleared or routable or sealed or watched or summarizable
