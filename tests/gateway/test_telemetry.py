@@ -6,6 +6,7 @@ from pathlib import Path
 
 import aiohttp
 import msgspec
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.gateway.routes import FRONTIER, STRONG, ask, run_routed
@@ -61,3 +62,20 @@ async def test_a_line_is_logged_for_each_request_with_how_often_it_was_sent(
     failed = f'provider="anthropic",model="{FRONTIER.partition("/")[2]}"'
     assert f"ullage_failovers_total{{{failed}}} 1" in text
     assert f"ullage_circuit_open{{{failed}}}" in text
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", True),
+        ("00-00000000000000000000000000000000-00f067aa0ba902b7-01", False),
+        ("a secret", False),
+    ],
+    ids=["usual", "no trace", "something else"],
+)
+async def test_the_trace_of_a_client_is_kept_where_it_is_one(
+    told: str, kept: bool, gateway: Daemon, client: aiohttp.ClientSession
+) -> None:
+    request = make_request("openai-chat", model="m", turns=("hello",))
+    came = await ask(gateway, client, request, traceparent=told)
+    assert came.call.traceparent == (told if kept else None)

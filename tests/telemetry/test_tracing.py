@@ -72,6 +72,15 @@ def test_a_request_has_a_span_with_one_below_it_for_each_target_that_was_asked()
     assert answered.status.status_code is StatusCode.UNSET
 
 
+def test_the_spans_are_part_of_the_trace_that_the_client_tells_of() -> None:
+    collected = Collected()
+    trace, span = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+    collected.tracing.note(call(traceparent=f"00-{trace}-{span}-01"))
+    request, attempt = collected.spans
+    assert f"{request.parent.span_id:016x}" == span
+    assert {f"{one.context.trace_id:032x}" for one in (request, attempt)} == {trace}
+
+
 def test_attributes_are_those_of_the_conventions() -> None:
     (*_, answered) = describe_attempts(ROUTED)
     assert answered.attributes == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,6 +18,8 @@ from .foresight import report_sight
 from .kinds import CONVERSATION
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ullage.core.accounting import Breakdown
     from ullage.core.content import Answer, Usage
     from ullage.core.wire import Caller
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from .observation import Observation
 
 _SESSIONS = 2_000
+_TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class Learned(Struct, frozen=True, kw_only=True):
@@ -170,6 +174,7 @@ def _call_record(
         id=exchange.id,
         session=observation.session,
         client=observation.caller.client,
+        traceparent=_span_of(exchange.headers),
         created_ms=exchange.created_ms,
         dialect=exchange.endpoint.dialect,
         kind=observation.caller.kind if exchange.endpoint.purpose == "generate" else exchange.endpoint.purpose,
@@ -205,6 +210,12 @@ def _call_record(
 def _asked_model(observation: Observation) -> str | None:
     """The model that an answer was asked of; `None` where nobody was let take the request: the name of a router is no model."""
     return None if observation.virtual and observation.decision is None else observation.model
+
+
+def _span_of(headers: Mapping[str, str]) -> str | None:
+    """The span that a request belongs to, as far as its client says so in the usual form."""
+    told = headers.get("traceparent", "")
+    return told if _TRACEPARENT.fullmatch(told) else None
 
 
 def _plan_of(observation: Observation) -> dict[str, Any] | None:

@@ -67,7 +67,8 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     `drift`, `auto_tune`, `cache_shares`, `switch` (planner.md 25). `sample` says what was learned: `estimator`, `estimated`,
     `actual`, `ratio`, `accepted`; or `refused` with the reason. `cache` is what was expected warm and what was read, with the
     likely cause of a miss. `plan` is what managed mode made of the request. `project` is the absolute path of the project it was
-    asked for in. `usage` has the disjoint names of docs/decisions/0001. Sizes in bytes, times in milliseconds.
+    asked for in, `traceparent` the span that its client says it belongs to (W3C Trace Context). `usage` has the disjoint names of
+    docs/decisions/0001. Sizes in bytes, times in milliseconds.
 
     `route` is of a routed call why it went where it did: `task_id`, `target` (the one it was sent to), `task` with `kinds` and
     `complexity`, `policy`, `reason` (`user`, `continuation`, `retry`, `helper`), `notes` of what befell it. Where it was decided
@@ -81,6 +82,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     id: str
     session: str
     client: str | None = None
+    traceparent: str | None = None
     created_ms: int
     dialect: str
     kind: str

@@ -152,6 +152,7 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
     id: str
     session: str
     client: str | None = None
+    traceparent: str | None = None
     created_ms: int
     kind: str
     dialect: str = ""

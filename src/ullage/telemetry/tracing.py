@@ -59,7 +59,7 @@ class Tracing:
     def note(self, call: AttemptRecord) -> None:
         """Takes a call in."""
         if self._tracer is not None:
-            request = self._span(describe_request(call), None)
+            request = self._span(describe_request(call), None, call.traceparent)
             for attempt in describe_attempts(call):
                 self._span(attempt, request)
         for one in measure(call):
@@ -76,14 +76,21 @@ class Tracing:
         if metrics is not None:
             metrics.shutdown(_FLUSH_MS)
 
-    def _span(self, facts: SpanFacts, parent: SpanContext | None) -> SpanContext:
+    def _span(self, facts: SpanFacts, parent: SpanContext | None, caller: str | None = None) -> SpanContext:
+        """A span below another one of ours, or below the one that the client told of."""
         from opentelemetry.context import Context
         from opentelemetry.trace import NonRecordingSpan, SpanKind, Status, StatusCode, set_span_in_context
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
         assert self._tracer is not None, "there are traces"
+        context = Context()
+        if parent is not None:
+            context = set_span_in_context(NonRecordingSpan(parent), context)
+        elif caller is not None:
+            context = TraceContextTextMapPropagator().extract({"traceparent": caller}, context)
         span = self._tracer.start_span(
             facts.name,
-            context=Context() if parent is None else set_span_in_context(NonRecordingSpan(parent), Context()),
+            context=context,
             kind=SpanKind.SERVER if parent is None else SpanKind.CLIENT,
             attributes=facts.attributes,
             start_time=facts.start_ns,
