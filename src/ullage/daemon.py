@@ -136,7 +136,9 @@ async def running(
                 settings,
                 published=catalogs or Nothing(),
                 sources=sources,
-                scrape=telemetry.scrape(Standing(engine, store, settings)),
+                scrape=telemetry.scrape(
+                    Standing(engine, store, settings, lambda: server.connections if server is not None else 0)
+                ),
                 doors={"pi": PiDoor(engine, store, settings, upstream)},
             ),
             connections=lambda: server.connections if server is not None else 0,

@@ -64,6 +64,25 @@ async def test_a_line_is_logged_for_each_request_with_how_often_it_was_sent(
     assert f"ullage_circuit_open{{{failed}}}" in text
 
 
+async def test_what_was_spent_stands_beside_what_may_be(
+    fake: FakeProvider, client: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    budget = {"daily_usd": 5.0, "providers": {"anthropic": {"monthly_usd": 20.0}}}
+    async with run_routed(fake, tmp_path, budget=budget) as gateway:
+        await ask(gateway, client, make_request("anthropic", model="auto", turns=(HARD,)))
+        async with client.get(f"{gateway.url}/metrics", headers=bearer(gateway)) as response:
+            text = await response.text()
+    told = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+    assert told["ullage_budget_usd", "", "day"] == 5.0
+    assert told["ullage_budget_usd", "anthropic", "month"] == 20.0
+    assert 0 < told["ullage_spent_usd", "", "day"] == told["ullage_spent_usd", "anthropic", "month"]
+    assert told["ullage_connections",] >= 1
+
+
 @pytest.mark.parametrize(
     ("told", "kept"),
     [
