@@ -49,6 +49,7 @@ def test_a_long_conversation_is_summarized_where_it_lies_in_the_cache() -> None:
 
 
 def test_targets_for_summaries_may_be_named() -> None:
+    """Complaint C36: there was no model for summaries of their own."""
     summary = summarized(100, 0, compaction_models=[STRONG])
     assert route(summary)["target"] == STRONG
 
