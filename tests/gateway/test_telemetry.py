@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import aiohttp
@@ -12,8 +13,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.gateway.routes import FRONTIER, STRONG, ask, run_routed
 from tests.gateway.test_attempts import HARD
 from tests.gateway.test_control import bearer, chat
+from ullage.core.wire import DIALECTS
 from ullage.daemon import Daemon
 from ullage.testing import FakeProvider, Fault, Reply, Rule, make_request
+from ullage.testing.gateway import run_gateway
 
 
 async def test_prometheus_reads_what_calls_added_up_to(gateway: Daemon, client: aiohttp.ClientSession) -> None:
@@ -62,6 +65,28 @@ async def test_a_line_is_logged_for_each_request_with_how_often_it_was_sent(
     failed = f'provider="anthropic",model="{FRONTIER.partition("/")[2]}"'
     assert f"ullage_failovers_total{{{failed}}} 1" in text
     assert f"ullage_circuit_open{{{failed}}}" in text
+
+
+async def test_lists_of_models_and_what_was_turned_away_have_a_line_as_well(
+    fake: FakeProvider, client: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    log = tmp_path / "access.log"
+    upstreams = dict.fromkeys(DIALECTS, fake.url)
+    server = {"body_limit_bytes": 100}
+    async with run_gateway(upstreams, tmp_path, telemetry={"access_log": str(log)}, server=server) as gateway:
+        for path, body in (("/v1/models", None), ("/nowhere", None), ("/v1/messages", b"x" * 101)):
+            async with client.request("POST" if body else "GET", gateway.url + path, data=body) as response:
+                await response.read()
+        assert await asyncio.to_thread(gateway.engine.flush)
+        async with client.get(f"{gateway.url}/metrics", headers=bearer(gateway)) as response:
+            text = await response.text()
+    lines = [msgspec.json.decode(line) for line in log.read_bytes().splitlines()]
+    assert [(line["kind"], line["status"], line["outcome"], line["attempts"]) for line in lines] == [
+        ("models", 200, "ok", 0),
+        ("unknown", 404, "answered", 0),
+        ("generate", 413, "answered", 0),
+    ]
+    assert 'kind="models",outcome="ok"} 1' in text
 
 
 async def test_what_was_spent_stands_beside_what_may_be(

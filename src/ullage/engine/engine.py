@@ -17,6 +17,7 @@ from .classifying import Question, put_question
 from .exchange import Exchange
 from .observer import Observer
 from .routing import has_key
+from .watching import passed_on, turned_away
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -174,8 +175,21 @@ class Engine:
         if exchange.endpoint.recorded:
             exchange.hand_over()
             self._observer.finish(exchange)
-        elif exchange.listing and exchange.status == 200 and exchange.outcome == "whole":
+            return
+        self._observer.tell(lambda: passed_on(exchange))
+        if exchange.listing and exchange.status == 200 and exchange.outcome == "whole":
             self._observer.note_models(exchange)
+
+    def turn_away(
+        self,
+        id: str,  # noqa: A002 - the record's own word
+        endpoint: Endpoint | None,
+        headers: Mapping[str, str],
+        status: int,
+    ) -> None:
+        """Notes a request that was answered by us before it was begun."""
+        now_ms = self._clock_ms()
+        self._observer.tell(lambda: turned_away(id, endpoint, headers, status, now_ms))
 
     async def count(self, exchange: Exchange, body: bytes) -> int | None:
         """Our estimate of a request's prompt in tokens; `None` if the body cannot be read."""

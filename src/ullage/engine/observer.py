@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ullage.core.spend import Verdict
     from ullage.core.wire import Dialect
     from ullage.settings import Settings
-    from ullage.stores import Store
+    from ullage.stores import AttemptRecord, Store
 
     from .classifying import Reply
     from .departure import Departure
@@ -165,6 +165,11 @@ class Observer:
     def note_models(self, exchange: Exchange) -> None:
         """Takes in what a provider says of its models."""
         self._worker.put(lambda: self._reader.note_models(exchange))
+
+    def tell(self, facts: Callable[[], AttemptRecord]) -> None:
+        """Tells those who watch of a request that nothing is recorded of."""
+        if self._watchers:
+            self._worker.put(lambda: self._watchers.tell_facts(facts()))
 
     def count(self, exchange: Exchange, body: bytes) -> Future[int | None]:
         """Estimates a request for a client that asked for a count."""

@@ -41,6 +41,11 @@ async def answer(
     await send({"type": "http.response.body", "body": b"" if head else body, "more_body": False})
 
 
+def status_of(error: UllageError) -> int:
+    """The status that an error has."""
+    return _STATUS.get(error.code, 502 if isinstance(error, UpstreamError) else 400)
+
+
 async def refuse(
     send: Send,
     endpoint: Endpoint | None,
@@ -52,7 +57,7 @@ async def refuse(
     status: int | None = None,
 ) -> None:
     """Sends an error, with the status that its code has unless another one is given."""
-    status = status or _STATUS.get(error.code, 502 if isinstance(error, UpstreamError) else 400)
+    status = status or status_of(error)
     extra = [(b"x-ullage-request", request_id.encode()), *told]
     if close:
         extra.append((b"connection", b"close"))

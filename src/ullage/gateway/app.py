@@ -11,7 +11,7 @@ import msgspec
 from ullage._version import __version__
 from ullage.core.errors import RequestError, RoutingError, UllageError, UpstreamError
 
-from .answering import answer, refuse
+from .answering import answer, refuse, status_of
 from .astray import answer_virtual
 from .attempts import Delivery, Routed
 from .body import RequestBody
@@ -103,6 +103,7 @@ class Gateway:
             body = await incoming.read(self._limits.body_limit_bytes)
             own = await answer_virtual(self._engine, scope["method"], endpoint, named, body)
         except UllageError as error:
+            self._engine.turn_away(request_id, endpoint, named, status_of(error))
             await _turn_away(send, endpoint, error, request_id, incoming)
             return
         except ClientLeft:
@@ -110,6 +111,7 @@ class Gateway:
         if own is not None:
             told = [(b"x-ullage-request", request_id.encode())]
             await answer(send, 200, own, told, head=scope["method"] == "HEAD")
+            self._engine.turn_away(request_id, endpoint, named, 200)
             return
         exchange = self._engine.begin(
             id=request_id, endpoint=endpoint, headers=named, body=body, root=self._upstreams[endpoint.dialect]

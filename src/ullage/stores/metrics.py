@@ -43,7 +43,7 @@ _SPAN = re.compile(r"(\d{1,6})\s*([mhdw])")
 _HOUR_MS = 3_600_000
 
 # Nobody waits for these, and no tokens are spent: they are no attempts at an answer.
-NO_ATTEMPTS = frozenset({"count_tokens"})
+NO_ATTEMPTS = frozenset({"count_tokens", "models", "hello", "other"})
 _SUCCESSES = frozenset({"ok", "unparsed"})
 _FAILURES = frozenset({"error", "cut"})
 
