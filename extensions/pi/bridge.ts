@@ -3,11 +3,31 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { apply, Conversation, type Convert, type Message, type Update } from "./conversation.ts";
 import { Daemon, DaemonError, DEADLINES, MISMATCH, PROTOCOL, reason } from "./daemon.ts";
-import { type PiModel, plainModel } from "./models.ts";
+import { isPhysical, type PiModel, plainModel, usable } from "./models.ts";
 import { tell } from "./telling.ts";
+
+/** What Pi asks a virtual model. */
+export interface RouteAsked {
+	model: unknown;
+	reason: string;
+	messages: readonly unknown[];
+	thinkingLevel: string;
+	previous?: { model: PiModel; thinkingLevel?: string };
+	failed?: { model: PiModel; thinkingLevel?: string };
+}
+
+interface Asking {
+	update: Update;
+	messages: Message[];
+	model: PiModel;
+	ctx: ExtensionContext;
+	routed: boolean;
+	reason: string;
+}
 
 interface Planned {
 	id: string;
+	route?: { target: string; thinking: string; why: string };
 	resync?: boolean;
 	status?: string | null;
 	messages?: any[];
@@ -19,6 +39,7 @@ interface Request {
 	model: PiModel;
 	began: number;
 	id: Promise<string | undefined>;
+	planned?: Planned;
 	refused?: string;
 	first?: number;
 	status?: number;
@@ -41,6 +62,7 @@ export class Bridge {
 	private request: Request | undefined;
 	private parent = "";
 	private told = "";
+	private routed: Planned["route"];
 	private queue: Promise<unknown> = Promise.resolve();
 
 	constructor(
@@ -76,12 +98,13 @@ export class Bridge {
 		this.ctx = ctx;
 		const model = ctx.model as PiModel | undefined;
 		if (model === undefined) return undefined;
+		if (!isPhysical(model)) return this.routedContext(messages);
 		const request: Request = { model, began: performance.now(), id: Promise.resolve(undefined) };
 		this.request = request;
 		await this.meeting;
 		if (!(await this.daemon.there())) return this.without(request);
 		const update = this.conversation.update(messages, ctx.getSystemPrompt(), this.tools());
-		const asked = this.plan(update, messages, model, ctx);
+		const asked = this.plan({ update, messages, model, ctx, routed: false, reason: "user" });
 		request.id = asked.then(
 			(planned) => planned.id,
 			() => undefined,
@@ -100,6 +123,75 @@ export class Bridge {
 			this.warn(reason(error));
 			return this.without(request);
 		}
+	}
+
+	/** Which model a request goes to. Throws where nobody may take it: Pi then says why. */
+	async route(asked: RouteAsked, ctx: ExtensionContext): Promise<{ target: string; thinking: string }> {
+		this.ctx = ctx;
+		await this.meeting;
+		this.request = undefined;
+		if (!(await this.daemon.there())) return this.failSafe(asked);
+		const model = asked.model as PiModel;
+		const messages = [...asked.messages] as Message[];
+		const direct = asked.reason === "direct";
+		// An errand is no part of the conversation: it has a prompt of its own, and no tools.
+		const update = direct
+			? new Conversation(this.host.convert).update(messages, "", [])
+			: this.conversation.update(messages, ctx.getSystemPrompt(), this.tools());
+		const began = performance.now();
+		let planned: Planned;
+		try {
+			planned = await this.plan({ update, messages, model, ctx, routed: true, reason: asked.reason });
+		} catch (error) {
+			this.warn(reason(error));
+			return this.failSafe(asked);
+		}
+		if (planned.refused !== undefined) throw new Error(`ullage: ${planned.refused.message}`);
+		if (planned.route === undefined) throw new Error("ullage: routing is off in the settings (routing.enabled)");
+		if (!direct) {
+			const chosen = find(ctx, planned.route.target);
+			this.request = { model: chosen ?? model, began, id: Promise.resolve(planned.id), planned };
+			this.routed = planned.route;
+			this.draw();
+		}
+		return planned.route;
+	}
+
+	/** Without a daemon a conversation stays where it was; with privacy on, nowhere. */
+	private failSafe(asked: RouteAsked): { target: string; thinking: string } {
+		this.warn();
+		const last = asked.previous ?? asked.failed;
+		if (this.daemon.privacy || last === undefined) {
+			throw new Error(`ullage: no model can be chosen: ${this.daemon.problem}. Select a model to go on without ullage.`);
+		}
+		return { target: `${last.model.provider}/${last.model.id}`, thinking: last.thinkingLevel ?? "" };
+	}
+
+	/** What was planned of a request when it was routed. */
+	private routedContext(messages: Message[]): { messages: any[] } | undefined {
+		const planned = this.request?.planned?.messages;
+		if (planned === undefined) return undefined;
+		const { places } = this.conversation.update(messages, "", []);
+		const sent = apply(planned, messages, places);
+		return sent && { messages: sent };
+	}
+
+	/** The footer (routing): whether a model is chosen for each task, the last one, and where Pi is. */
+	draw(): void {
+		const ctx = this.ctx;
+		if (ctx === undefined || !ctx.hasUI || this.routed === undefined) return;
+		const at = ctx.model === undefined ? "no model" : `${ctx.model.provider}/${ctx.model.id}`;
+		const state = ctx.model !== undefined && isPhysical(ctx.model as PiModel) ? "OFF (manual)" : "ON";
+		ctx.ui.setStatus("ullage", `Auto ${state} · ${this.routed.target} · ${at}`);
+	}
+
+	/** Selecting a model by hand turns routing off for the session; it is told once how to turn it on again. */
+	selected(model: PiModel, previous: PiModel | undefined, ctx: ExtensionContext): void {
+		this.ctx = ctx;
+		if (previous !== undefined && !isPhysical(previous) && isPhysical(model)) {
+			tell(ctx, "ullage: routing is off for this session. Select ullage/auto with /model to turn it on again.", "info");
+		}
+		this.draw();
 	}
 
 	/** The last look at what leaves. An empty body is what a provider gets in place of what it must not see. */
@@ -169,16 +261,27 @@ export class Bridge {
 		tell(this.ctx, `ullage: the daemon cannot be asked: ${why}. ${stays}${help}`, "warning");
 	}
 
-	private async plan(update: Update, messages: Message[], model: PiModel, ctx: ExtensionContext): Promise<Planned> {
-		const said = { session: this.session, model: plainModel(model), cwd: ctx.cwd, parent: this.parent, pi: this.host.version };
-		let planned = await this.daemon.ask<Planned>("context", { ...said, ...update.said }, DEADLINES.context);
+	/** Tells the daemon of a request; one that knows nothing of the conversation is told the whole. */
+	private async plan(ask: Asking): Promise<Planned> {
+		const { ctx, messages, model, routed, reason } = ask;
+		const said = {
+			session: this.session,
+			model: plainModel(model),
+			cwd: ctx.cwd,
+			parent: this.parent,
+			pi: this.host.version,
+			routed,
+			reason,
+		};
+		let planned = await this.daemon.ask<Planned>("context", { ...said, ...ask.update.said }, DEADLINES.context);
 		if (planned.resync) {
+			await this.daemon.meet(); // it has forgotten who we are, too
 			this.conversation.forget();
 			const whole = this.conversation.update(messages, ctx.getSystemPrompt(), this.tools());
 			planned = await this.daemon.ask<Planned>("context", { ...said, ...whole.said }, DEADLINES.context);
 		}
 		if (planned.resync) throw new DaemonError("it does not take the conversation in");
-		this.conversation.taken(update);
+		if (reason !== "direct") this.conversation.taken(ask.update);
 		this.told = "";
 		return planned;
 	}
@@ -204,7 +307,7 @@ export class Bridge {
 	}
 
 	private greeting(): Record<string, unknown> {
-		const models = (this.ctx?.modelRegistry.getAvailable() ?? []) as PiModel[];
+		const models = this.ctx === undefined ? [] : usable(this.ctx);
 		return {
 			protocol: PROTOCOL,
 			version: this.daemon.version,
@@ -216,6 +319,11 @@ export class Bridge {
 	private later(work: Promise<unknown>): void {
 		this.queue = Promise.allSettled([this.queue, work]);
 	}
+}
+
+export function find(ctx: ExtensionContext, target: string): PiModel | undefined {
+	const cut = target.indexOf("/");
+	return ctx.modelRegistry.find(target.slice(0, cut), target.slice(cut + 1)) as PiModel | undefined;
 }
 
 /** The id of the session that a file holds: `<time>_<id>.jsonl`. */

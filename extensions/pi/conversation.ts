@@ -34,11 +34,13 @@ export class Conversation {
 	update(messages: Message[], prompt: string, tools: Tool[]): Update {
 		const keys: string[] = [];
 		const places: number[] = [];
+		const plain: Message[] = [];
 		messages.forEach((message, place) => {
-			if (isSent(message)) {
-				keys.push(keyOf(message));
-				places.push(place);
-			}
+			const sent = isSent(message) ? this.convert([message])[0] : undefined;
+			if (sent === undefined) return;
+			keys.push(keyOf(sent));
+			places.push(place);
+			plain.push(sent);
 		});
 		let known = 0;
 		while (known < this.keys.length && known < keys.length && this.keys[known] === keys[known]) known += 1;
@@ -49,7 +51,7 @@ export class Conversation {
 				known,
 				last: known > 0 ? keys[known - 1] : "",
 				keys: keys.slice(known),
-				messages: places.slice(known).map((place) => this.plain(messages[place]!)),
+				messages: plain.slice(known).map(bare),
 				...(promptKey === this.prompt ? {} : { prompt }),
 				...(toolsKey === this.tools ? {} : { tools: tools.map(plainTool) }),
 			},
@@ -71,11 +73,6 @@ export class Conversation {
 	forget(): void {
 		this.keys = [];
 		this.prompt = this.tools = "";
-	}
-
-	private plain(message: Message): Message {
-		const [{ role, content, toolCallId, toolName, isError }] = this.convert([message]) as [Message];
-		return { role, content, toolCallId, toolName, isError };
 	}
 }
 
@@ -113,15 +110,20 @@ function withContent(message: Message, content: (number | Record<string, unknown
 	return { ...message, role, content: after };
 }
 
-/** Failed and aborted answers are not sent to a provider, and shell commands of `!!` are not either. */
+/** Failed and aborted answers are not sent to a provider; the prompt is told apart from messages. */
 function isSent(message: Message): boolean {
 	if (message.role === "assistant") return message.stopReason !== "error" && message.stopReason !== "aborted";
-	return message.role !== "system" && !(message.role === "bashExecution" && message.excludeFromContext);
+	return message.role !== "system";
+}
+
+/** What the daemon needs of a message. */
+function bare({ role, content, toolCallId, toolName, isError }: Message): Message {
+	return { role, content, toolCallId, toolName, isError };
 }
 
 function keyOf(message: Message): string {
 	const { role, timestamp, toolCallId, content } = message;
-	return digest(`${role} ${timestamp} ${toolCallId ?? ""} ${JSON.stringify(content ?? message)}`);
+	return digest(`${role} ${timestamp} ${toolCallId ?? ""} ${JSON.stringify(content)}`);
 }
 
 function digest(text: string): string {

@@ -2,6 +2,7 @@
 // docs/how-to/pi-extension.md. Written for Pi 0.74 to 1.6: what a version lacks is found by looking, not by its number.
 
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { registerAuto } from "./auto.ts";
 import { Bridge, type Host } from "./bridge.ts";
 import { registerCommands } from "./commands.ts";
 
@@ -15,6 +16,7 @@ export default async function ullage(pi: ExtensionAPI): Promise<void> {
 	pi.on("message_update", () => bridge.speaks());
 	pi.on("message_end", (event) => bridge.said(event.message));
 	registerCommands(pi, bridge);
+	registerAuto(pi, bridge);
 }
 
 /** What Pi tells of itself. A host without it has its own version, and no messages but those of its protocol. */

@@ -26,9 +26,27 @@ export function plainModel(model: PiModel): Record<string, unknown> {
 		max_tokens: whole(model.maxTokens),
 		reasoning: model.reasoning === true,
 		images: model.input?.includes("image") === true,
+		levels: levelsOf(model),
 		input: price(model.cost?.input),
 		output: price(model.cost?.output),
 		cache_read: price(model.cost?.cacheRead),
 		cache_write: price(model.cost?.cacheWrite),
 	};
+}
+
+/** What a model calls each level of thinking; null is a level that it does not have. */
+function levelsOf(model: PiModel): Record<string, string | null> {
+	const known = Object.entries(model.thinkingLevelMap ?? {});
+	return Object.fromEntries(known.filter(([, name]) => name === null || typeof name === "string")) as any;
+}
+
+/** The models that Pi may use: what its scope holds, else what it has credentials for. Those that stand for others are none. */
+export function usable(ctx: { scopedModels?: readonly { model: unknown }[]; modelRegistry: { getAvailable(): unknown[] } }): PiModel[] {
+	const scoped = (ctx.scopedModels ?? []).map(({ model }) => model as PiModel);
+	const models = (scoped.some(isPhysical) ? scoped : ctx.modelRegistry.getAvailable()) as PiModel[];
+	return models.filter(isPhysical);
+}
+
+export function isPhysical(model: PiModel): boolean {
+	return model.api !== "pi-virtual" && model.provider !== "ullage";
 }

@@ -206,3 +206,71 @@ async def test_the_daemon_says_where_it_is_to_its_owner_alone(open_door: Any) ->
     told = json.loads(file.read_bytes())
     assert (told["url"], told["privacy"], told["protocol"]) == (door.daemon.url, True, PROTOCOL)
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+FRONTIER = {**MODEL, "id": "claude-opus-5", "max_tokens": 32_000, "input": 5, "output": 25, "reasoning": True}
+LIGHT = {**MODEL, "id": "claude-haiku-4-5", "max_tokens": 32_000, "input": 1, "output": 5, "reasoning": True}
+AUTO = {"provider": "ullage", "id": "auto", "api": "pi-virtual"}
+
+
+async def begin(door: Any, *models: dict[str, Any]) -> None:
+    await door.ask("hello", {"protocol": PROTOCOL, "version": "0", "session": "s1", "models": list(models)})
+
+
+async def test_a_model_of_pis_is_chosen_and_kept_for_the_task(open_door: Any) -> None:
+    door = await open_door()
+    await begin(door, FRONTIER, LIGHT, {**CHAT, "max_tokens": 32_000, "input": 1, "output": 8})
+    first = [user("List the files.")]
+    told = await door.context(first, model=AUTO, routed=True)
+    chosen = told["route"]["target"]
+    assert chosen in ("anthropic/claude-opus-5", "anthropic/claude-haiku-4-5", "openai/gpt-5.5")
+    assert told["messages"] == [[0, 0]]
+    provider, model = chosen.split("/")
+    answer = {**ANSWER, "stopReason": "toolUse", "provider": provider, "model": model}
+    await door.ask("answer", {"id": told["id"], "message": answer, "status": 200})
+    loop = [*first, said("I look.", ("c1", {"path": "."})), result("c1", "a.txt")]
+    again = await door.context(loop, model=AUTO, routed=True, reason="continuation")
+    assert again["route"]["target"] == chosen
+    door.daemon.engine.flush()
+    (call,) = door.daemon.store.calls()
+    assert call.route is not None and (call.route["target"], call.route["reason"]) == (chosen, "user")
+    assert (call.provider, call.model) == (provider, model)
+
+
+async def test_after_a_failure_another_model_is_chosen(open_door: Any) -> None:
+    door = await open_door()
+    await begin(door, FRONTIER, LIGHT)
+    told = await door.context([user("List the files.")], model=AUTO, routed=True)
+    failed = {**ANSWER, "stopReason": "error", "errorMessage": "overloaded", "content": []}
+    await door.ask("answer", {"id": told["id"], "message": failed, "status": 529})
+    again = await door.context([user("List the files.")], model=AUTO, routed=True, reason="retry")
+    assert again["route"]["target"] != told["route"]["target"]
+
+
+async def test_the_words_that_are_meant_for_the_router_reach_no_model(open_door: Any) -> None:
+    door = await open_door()
+    await begin(door, FRONTIER, LIGHT)
+    told = await door.context([user("@high List the files.")], model=AUTO, routed=True)
+    assert told["messages"] == [{"of": 0, "content": [{"type": "text", "text": "List the files."}]}]
+
+
+async def test_an_errand_is_routed_beside_the_conversation(open_door: Any) -> None:
+    door = await open_door()
+    await begin(door, FRONTIER, LIGHT)
+    await door.context([user("one")], model=AUTO, routed=True)
+    told = await door.context([user("<conversation> summarise")], model=AUTO, routed=True, reason="direct")
+    assert told["route"]["target"] == "anthropic/claude-haiku-4-5"
+    more = {"session": "s1", "model": AUTO, "routed": True, "known": 1, "last": "key-0"}
+    assert "route" in await door.ask("context", {**more, "keys": ["k"], "messages": [said("yes")]})
+
+
+async def test_who_has_told_of_no_models_has_to_begin_again(open_door: Any) -> None:
+    door = await open_door()
+    assert await door.context([user("one")], model=AUTO, routed=True) == {"resync": True}
+
+
+async def test_where_nobody_may_take_it_the_reason_is_told(open_door: Any) -> None:
+    door = await open_door()
+    await begin(door)
+    told = await door.context([user("one")], model=AUTO, routed=True)
+    assert told["refused"]["privacy"] is False and told["refused"]["message"]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.pi.host import NEWEST, OLDER, Host, find_pi
-from ullage.testing import FakeProvider, run_in_thread
+from ullage.testing import FakeProvider, Fault, run_in_thread
 
 pytestmark = pytest.mark.slow
 
@@ -159,3 +159,37 @@ def test_sessions_go_on_without_the_extension(make: Make, provider: FakeProvider
     done = host.run("-p", "-c", "--model", MODELS[0], "And now?")
     assert "And now?" in done.stdout and not done.stderr
     assert len(sent_to(provider)[-1]["messages"]) == 5
+
+
+@pytest.mark.parametrize("version", [NEWEST])
+def test_ullage_auto_goes_to_a_model_of_pis_which_the_session_names(
+    make: Make, provider: FakeProvider, version: str
+) -> None:
+    host = make(version)
+    host.run("-p", "--model", "ullage/auto", f" @medium {TOOL}")
+    host.run("-p", "-c", "And now?")
+    assert not any("@medium" in one.body.decode() for one in provider.requests)
+    entries = [json.loads(line) for line in next(host.agent.glob("sessions/*/*.jsonl")).read_text().splitlines()]
+    answers = [one["message"] for one in entries if one.get("message", {}).get("role") == "assistant"]
+    assert [one["model"] for one in answers] == [json.loads(one.body)["model"] for one in provider.requests]
+    states = [one for one in entries if one.get("customType") == "pi.virtual-model-state"]
+    assert len(states) == len({answer["model"] for answer in answers})
+    assert answers[0]["model"] in host.run("-p", "-c", "/auto-model why").stdout
+    assert answers[0]["model"] in host.run("-p", "-c", "/auto-model models").stdout
+
+
+def test_a_model_that_fails_gives_way_to_another(make: Make, provider: FakeProvider) -> None:
+    host = make()
+    (host.agent / "settings.json").write_text(json.dumps({"retry": {"baseDelayMs": 10}}))
+    provider.script.add(Fault(status=529))
+    done = host.run("-p", "--model", "ullage/auto", "Hello.")
+    assert "You said" in done.stdout
+    first, second = (json.loads(one.body)["model"] for one in provider.requests)
+    assert first != second
+
+
+def test_a_model_that_was_selected_by_hand_stays(make: Make, provider: FakeProvider) -> None:
+    host = make()
+    host.run("-p", "--model", "ullage/auto", "Hello.")
+    host.run("-p", "-c", "--model", MODELS[1], "Hello again.")
+    assert json.loads(provider.requests[-1].body)["model"] == "openai-model"

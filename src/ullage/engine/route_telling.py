@@ -25,7 +25,7 @@ EXCLUDED_IN_FULL = 48
 class RouteTold(Struct, frozen=True, kw_only=True):
     """What a client is told. `thinking` is the level that the model was asked for, empty where it was asked nothing; `line` says
     in short why, `why` at length. `losses` are what was left out of the request or said otherwise, for want of words or since the
-    model does not take it; `notes` tell of the latter."""
+    model does not take it; `notes` tell of the latter. `level` is the level that was chosen, empty where the client chooses."""
 
     target: str
     thinking: str
@@ -33,6 +33,7 @@ class RouteTold(Struct, frozen=True, kw_only=True):
     why: str
     losses: tuple[Loss, ...] = ()
     notes: tuple[str, ...] = ()
+    level: str = ""
 
 
 def tell_route(decision: Decision, thinking: str, losses: Sequence[Loss] = ()) -> RouteTold:
@@ -62,6 +63,7 @@ def tell_route(decision: Decision, thinking: str, losses: Sequence[Loss] = ()) -
         why="; ".join(told),
         losses=tuple(losses),
         notes=changes,
+        level="" if decision.as_asked else decision.thinking,
     )
 
 

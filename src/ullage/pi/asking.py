@@ -23,7 +23,7 @@ class Model(Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     reasoning: bool = False
     images: bool = False
-    levels: tuple[str, ...] = ()
+    levels: dict[str, str | None] = {}
     input: float | None = None
     output: float | None = None
     cache_read: float | None = None
@@ -34,9 +34,14 @@ class Model(Struct, frozen=True, kw_only=True):
         """`provider/model`."""
         return f"{self.provider}/{self.id}"
 
+    @property
+    def root(self) -> str:
+        """The address of its provider, without the version of an API."""
+        return self.base_url.rstrip("/").removesuffix("/v1")
+
 
 class Hello(Struct, frozen=True, kw_only=True):
-    """A session begins in Pi. `models` are those that Pi has credentials for."""
+    """A session begins in Pi. `models` are those that Pi may use: what its scope holds, else what it has credentials for."""
 
     protocol: int
     version: str
@@ -58,14 +63,15 @@ class Update(Struct, frozen=True, kw_only=True):
 
 
 class Context(Update, frozen=True, kw_only=True):
-    """A request that Pi is about to make of `model`; `offered` are those to choose from where it is to be routed."""
+    """A request that Pi is about to make of `model`, or, where it is `routed`, of whichever is chosen among those that were told
+    of when the session began. `reason` is Pi's own word: `direct` is an errand, that is no part of the conversation."""
 
     model: Model
     pi: str = ""
     cwd: str = ""
     parent: str = ""
-    offered: tuple[Model, ...] | None = None
-    thinking: str = ""
+    routed: bool = False
+    reason: str = "user"
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -14,32 +14,35 @@ import msgspec
 from ullage._version import __version__
 from ullage.core.errors import CallError, PrivacyError, UllageError
 from ullage.engine import Endpoint
+from ullage.engine.virtual import AUTO
+from ullage.settings.route_config import make_route_config
 
 from .answers import ABORTED, FAILED, write_body
 from .asking import PROTOCOL, Answer, Context, Hello, Panel, Payload
+from .candidates import PiTargets
 from .facts import tell_models
 from .mapping import map_back
 from .messages import dialect_of, spoken_by
 from .panel import draw
-from .sessions import PiSessions
+from .sessions import SESSIONS, PiSession, PiSessions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import TypeVar
 
+    from ullage.core.wire import Dialect
     from ullage.engine import Engine, Exchange
     from ullage.engine.departure import Departure
     from ullage.settings import Settings
     from ullage.stores import Store
     from ullage.upstream import UpstreamClient
 
-    from .sessions import PiSession
-
     Asked = TypeVar("Asked")
 
 _OPEN = 256
 """Requests that Pi has not told the end of; the oldest are given up beyond that."""
 _SETTLE_S = 1.0
+_DIRECT = "direct"
 _ERROR_STATUS = 500
 _KEPT_HEADERS = ("retry-after", "x-codex-")
 
@@ -54,6 +57,8 @@ class PiDoor:
         self._settings = settings
         self._upstream = upstream
         self._sessions = PiSessions()
+        self._offered: dict[str, PiTargets] = {}
+        self._config = make_route_config(settings)
         self._open: dict[str, Exchange] = {}
         self._newest: dict[str, str] = {}
         self._routes: dict[str, Callable[[bytes], Awaitable[Any]]] = {
@@ -75,6 +80,10 @@ class PiDoor:
     async def _hello(self, body: bytes) -> Any:
         asked = _read(body, Hello)
         tell_models(self._engine, asked.models)
+        self._offered.pop(asked.session, None)
+        self._offered[asked.session] = PiTargets(asked.models, self._config)
+        if len(self._offered) > SESSIONS:
+            del self._offered[next(iter(self._offered))]
         settings = self._settings
         return {
             "service": "ullage",
@@ -86,36 +95,52 @@ class PiDoor:
         }
 
     async def _context(self, body: bytes) -> Any:
-        asked, session, request = await asyncio.to_thread(self._take, body)
+        asked = await asyncio.to_thread(_read, body, Context)
+        offered = self._offered.get(asked.session) if asked.routed else None
+        if asked.routed and offered is None:
+            return {"resync": True}
+        dialect = offered.dialect if offered is not None else dialect_of(asked.model.api)
+        session, request = await asyncio.to_thread(self._take, asked, dialect)
         if session is None:
             return {"resync": True}
-        exchange = self._begin(asked, request)
+        exchange = self._begin(asked, request, dialect, offered)
         if not exchange.managed:
             return {"id": exchange.id, "status": None}
         departure = await self._engine.depart(exchange, self._upstream)
-        if departure.refusal is not None:
+        if departure.refusal is not None or asked.reason == _DIRECT:
             self._open.pop(exchange.id, None)
             exchange.ended("answered")
             self._engine.finish(exchange)
+        if departure.refusal is not None:
             return {"id": exchange.id, "refused": _refusal(departure.refusal)}
-        return await asyncio.to_thread(_tell, exchange, departure, session)
+        own = departure.status is None and not self._settings.privacy.enabled
+        return await asyncio.to_thread(_tell, exchange, departure, session, own)
 
-    def _take(self, body: bytes) -> tuple[Context, PiSession | None, bytes]:
-        asked = _read(body, Context)
-        session = self._sessions.take(asked)
-        return asked, session, session.body(asked.model) if session is not None else b""
+    def _take(self, asked: Context, dialect: Dialect) -> tuple[PiSession | None, bytes]:
+        """The conversation, and the request in a protocol that we read."""
+        if asked.reason == _DIRECT:
+            session: PiSession | None = PiSession()
+            assert session is not None
+            session.take(asked)
+        else:
+            session = self._sessions.take(asked)
+        if session is None:
+            return None, b""
+        name, most_output = (AUTO, None) if asked.routed else (asked.model.id, asked.model.max_tokens)
+        return session, session.body(name, dialect, most_output)
 
-    def _begin(self, asked: Context, request: bytes) -> Exchange:
+    def _begin(self, asked: Context, request: bytes, dialect: Dialect, offered: PiTargets | None) -> Exchange:
         before = self._newest.pop(asked.session, None)
         if before is not None and before in self._open:
             self._give_up(before)
         exchange = self._engine.begin(
             id=self._engine.new_id(),
-            endpoint=Endpoint(dialect=dialect_of(asked.model.api), purpose="generate", path="/pi"),
+            endpoint=Endpoint(dialect=dialect, purpose="generate", path="/pi"),
             headers=_headers(asked),
             body=request,
-            root=asked.model.base_url.rstrip("/").removesuffix("/v1"),
+            root=asked.model.root,
             provider=asked.model.provider,
+            targets=offered,
         )
         self._open[exchange.id] = exchange
         self._newest[asked.session] = exchange.id
@@ -152,9 +177,7 @@ class PiDoor:
         model = asked.model
         before = bytes(asked.payload)
         try:
-            cleared = await self._engine.clear(
-                before, spoken_by(model.api), provider=model.provider, root=model.base_url
-            )
+            cleared = await self._engine.clear(before, spoken_by(model.api), provider=model.provider, root=model.root)
         except PrivacyError as error:
             return {"refused": _refusal(error)}
         return {"payload": msgspec.Raw(cleared)} if cleared != before else {}
@@ -172,7 +195,9 @@ class PiDoor:
         session = self._sessions.take(asked)
         if session is None:
             return {"resync": True}
-        return draw(session.body(asked.model), asked.model, self._settings, width=asked.width)
+        model = asked.model
+        body = session.body(model.id, dialect_of(model.api), model.max_tokens)
+        return draw(body, model, self._settings, width=asked.width)
 
 
 _UPDATE = "`ullage pi install` puts the extension in place that fits this daemon."
@@ -189,7 +214,7 @@ def _headers(asked: Context) -> dict[str, str]:
     """What a client's headers would say of the request."""
     headers = {
         "user-agent": f"pi/{asked.pi or 'unknown'}",
-        "session-id": asked.session,
+        "session-id": asked.session if asked.reason != _DIRECT else "",
         "x-ullage-project": asked.cwd,
         "x-parent-session-id": asked.parent,
     }
@@ -216,10 +241,14 @@ def _refusal(error: UllageError) -> dict[str, Any]:
     }
 
 
-def _tell(exchange: Exchange, departure: Departure, session: PiSession) -> Any:
+def _tell(exchange: Exchange, departure: Departure, session: PiSession, own: bool) -> Any:
+    """`own`: nothing was planned and nothing kept in, so that answers of models stay as Pi has them."""
     told: dict[str, Any] = {"id": exchange.id, "status": departure.status, "why": departure.why}
     if departure.budget:
         told["budget"] = departure.budget
+    if departure.route is not None:
+        route = departure.route
+        told["route"] = {"target": departure.target, "thinking": route.level, "why": route.line}
     if departure.plain:
-        told["messages"] = map_back(departure.body, exchange.dialect, session)
+        told["messages"] = map_back(departure.body, exchange.endpoint.dialect, session, own_answers=own)
     return told

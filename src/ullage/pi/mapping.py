@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from .sessions import PiSession
 
 
-def map_back(body: bytes, dialect: Dialect, session: PiSession) -> list[Any]:
+_ANSWER = b'{"role":"assistant"'
+
+
+def map_back(body: bytes, dialect: Dialect, session: PiSession, *, own_answers: bool = False) -> list[Any]:
     """The messages of a body in their order: `[first, last]` for a run of Pi's that stay as they are, `{"of": n, "content": […]}`
-    for one with other content, whose blocks that stayed are given by their numbers, `{"text": …}` for one of ours."""
+    for one with other content, whose blocks that stayed are given by their numbers, `{"text": …}` for one of ours.
+
+    With `own_answers` those of models stay as they are: what another model thought is left out by Pi itself."""
     places: dict[str, list[int]] = {}
     for number, key in enumerate(session.keys):
         places.setdefault(key, []).append(number)
@@ -27,13 +32,16 @@ def map_back(body: bytes, dialect: Dialect, session: PiSession) -> list[Any]:
             if not _is_prompt(piece, dialect):
                 told.append({"text": read_text(piece, dialect)})
             continue
-        _tell(told, piece, numbers.pop(0), dialect, session)
+        number = numbers.pop(0)
+        stays = piece.raw == session.written(number) or (own_answers and piece.raw.startswith(_ANSWER))
+        content = [] if stays else read_content(piece, dialect, session.message(number))
+        _tell(told, number, None if stays else content)
     return told
 
 
-def _tell(told: list[Any], piece: Slice, number: int, dialect: Dialect, session: PiSession) -> None:
-    if piece.raw != session.written(number):
-        told.append({"of": number, "content": read_content(piece, dialect, session.message(number))})
+def _tell(told: list[Any], number: int, content: list[Any] | None) -> None:
+    if content is not None:
+        told.append({"of": number, "content": content})
     elif told and isinstance(told[-1], list) and told[-1][1] == number - 1:
         told[-1][1] = number
     else:

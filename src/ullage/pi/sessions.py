@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .messages import Tool, dialect_of, write_message, write_request
+from .messages import Tool, write_message, write_request
 
 if TYPE_CHECKING:
     from ullage.core.wire import Dialect
 
-    from .asking import Model, Update
+    from .asking import Update
 
-_SESSIONS = 64
+SESSIONS = 64
 """Conversations that are held at once; of others the whole is asked for again."""
 
 
@@ -41,19 +41,18 @@ class PiSession:
         del self._written[update.known :]
         return len(self._keys) == len(self._raw)
 
-    def body(self, model: Model, *, name: str | None = None) -> bytes:
-        """The request in a protocol that we read; `name` is what it names in place of the model."""
-        dialect = dialect_of(model.api)
+    def body(self, model: str, dialect: Dialect, most_output: int | None) -> bytes:
+        """The request in a protocol that we read. It asks for at most so many tokens, if that is said."""
         if dialect != self._dialect:
             self._dialect, self._written = dialect, []
         for number in range(len(self._written), len(self._raw)):
             self._written.append(write_message(self.message(number), self._keys[number], dialect))
         return write_request(
             self._written,
-            model=name or model.id,
+            model=model,
             prompt=self.prompt,
             tools=self.tools,
-            most_output=model.max_tokens,
+            most_output=most_output,
             dialect=dialect,
         )
 
@@ -88,6 +87,6 @@ class PiSessions:
         taken = session.take(update)
         if taken:
             self._known[update.session] = session
-            if len(self._known) > _SESSIONS:
+            if len(self._known) > SESSIONS:
                 del self._known[next(iter(self._known))]
         return session if taken else None

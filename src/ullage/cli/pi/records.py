@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .words import Asked
 
 _MOST_ROWS = 40
+_NEWEST = 200
 
 
 def newest_call(session: str) -> CallRecord:
@@ -66,6 +67,32 @@ def show_privacy(asked: Asked) -> int:
         return 0
     print_lines([safe(f"{name.replace('_', ' ')}: {value}") for name, value in privacy.items()])
     return 0
+
+
+def show_models(asked: Asked) -> int:
+    """Pi's models that the newest choice was among, the best first, and those that were out of the question."""
+    ranked, excluded = _candidates(asked)
+    lines = [*ranked, *(f"{one['target']}: no, {one['reason']}" for one in excluded)]
+    print_lines([safe(line) for line in lines])
+    return 0
+
+
+def show_providers(asked: Asked) -> int:
+    """Their providers."""
+    ranked, _ = _candidates(asked)
+    print_lines([safe(one) for one in dict.fromkeys(target.partition("/")[0] for target in ranked)])
+    return 0
+
+
+def _candidates(asked: Asked) -> tuple[list[str], list[dict[str, Any]]]:
+    for call in open_records().calls(asked.session, limit=_NEWEST):
+        route = call.route or {}
+        if "ranked" in route:
+            others = list(route.get("ranked_others") or ())
+            return [one["target"] for one in route["ranked"]] + others, route.get("excluded") or []
+    raise InputError(
+        "No model was chosen in this session yet.", hint="Select ullage/auto and send a prompt.", code="not_found"
+    )
 
 
 def _status(asked: Asked) -> Iterator[str]:

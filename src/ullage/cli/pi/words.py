@@ -131,9 +131,9 @@ CONTEXT: dict[str, Any] = {
 """What follows `/context`."""
 
 AUTO_MODEL: dict[str, Any] = {
-    **dict.fromkeys(
-        ("on", "off", "status", "why", "task", "models", "providers", "pool", "rules", "mode", "pin", "unpin"), _auto
-    ),
+    **dict.fromkeys(("on", "off", "status", "why", "task", "pool", "rules", "mode", "pin", "unpin"), _auto),
+    "models": _screen("show_models"),
+    "providers": _screen("show_providers"),
     "plan": _prompt,
     "thinking": _thinking,
     "history": _for_session("history"),
