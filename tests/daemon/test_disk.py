@@ -109,10 +109,10 @@ async def test_a_database_that_is_deleted_in_use_is_told_once(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 600 kB."""
+    """A file system of 8 MB: a write-ahead log may grow to 4 MB before it is taken over."""
     folder = tmp_path / "small"
     folder.mkdir()
-    mounting = ["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(folder)]
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)]
     if shutil.which("mount") is None or subprocess.run(mounting, check=False, capture_output=True).returncode:
         pytest.skip("a small file system can be mounted by root on Linux only")
     try:
