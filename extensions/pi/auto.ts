@@ -3,6 +3,7 @@
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { type Bridge, find, type RouteAsked } from "./bridge.ts";
 import type { PiModel } from "./models.ts";
+import { registerProxy } from "./proxy.ts";
 
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 
@@ -11,9 +12,17 @@ interface State {
 	thinking: string;
 }
 
-/** Pi has models that stand for others since 0.99; before that there is none of ours. */
-export function registerAuto(pi: ExtensionAPI, bridge: Bridge): void {
-	(pi as any).registerVirtualModel?.({
+/** Pi has models that stand for others since 0.99; before that, a provider of ours stands for them. */
+export async function registerAuto(pi: ExtensionAPI, bridge: Bridge): Promise<void> {
+	if (typeof (pi as any).registerVirtualModel === "function") registerVirtual(pi, bridge);
+	else await registerProxy(pi, bridge);
+	pi.on("model_select", (event, ctx) =>
+		bridge.selected(event.model as PiModel, event.previousModel as PiModel | undefined, ctx),
+	);
+}
+
+function registerVirtual(pi: ExtensionAPI, bridge: Bridge): void {
+	(pi as any).registerVirtualModel({
 		provider: "ullage",
 		id: "auto",
 		name: "ullage auto",
@@ -28,7 +37,4 @@ export function registerAuto(pi: ExtensionAPI, bridge: Bridge): void {
 			return { model, thinkingLevel, state: same ? asked.state : { target, thinking: thinkingLevel } };
 		},
 	});
-	pi.on("model_select", (event, ctx) =>
-		bridge.selected(event.model as PiModel, event.previousModel as PiModel | undefined, ctx),
-	);
 }

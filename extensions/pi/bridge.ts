@@ -57,7 +57,8 @@ export interface Host {
 export class Bridge {
 	readonly daemon: Daemon;
 	private readonly conversation: Conversation;
-	private ctx: ExtensionContext | undefined;
+	/** Pi as it was when it last called. */
+	ctx: ExtensionContext | undefined;
 	private meeting: Promise<boolean> = Promise.resolve(false);
 	private request: Request | undefined;
 	private parent = "";
@@ -71,6 +72,11 @@ export class Bridge {
 	) {
 		this.conversation = new Conversation(host.convert);
 		this.daemon = new Daemon(() => this.greeting());
+	}
+
+	/** The model that was chosen last. */
+	get target(): string | undefined {
+		return this.routed?.target;
 	}
 
 	get session(): string {
@@ -169,11 +175,16 @@ export class Bridge {
 
 	/** What was planned of a request when it was routed. */
 	private routedContext(messages: Message[]): { messages: any[] } | undefined {
+		const sent = this.sent(messages);
+		return sent === messages ? undefined : { messages: sent };
+	}
+
+	/** The messages of a routed request as they are to be sent. */
+	sent(messages: Message[]): Message[] {
 		const planned = this.request?.planned?.messages;
-		if (planned === undefined) return undefined;
+		if (planned === undefined) return messages;
 		const { places } = this.conversation.update(messages, "", []);
-		const sent = apply(planned, messages, places);
-		return sent && { messages: sent };
+		return apply(planned, messages, places) ?? messages;
 	}
 
 	/** The footer (routing): whether a model is chosen for each task, the last one, and where Pi is. */

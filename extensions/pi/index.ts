@@ -16,7 +16,7 @@ export default async function ullage(pi: ExtensionAPI): Promise<void> {
 	pi.on("message_update", () => bridge.speaks());
 	pi.on("message_end", (event) => bridge.said(event.message));
 	registerCommands(pi, bridge);
-	registerAuto(pi, bridge);
+	await registerAuto(pi, bridge);
 }
 
 /** What Pi tells of itself. A host without it has its own version, and no messages but those of its protocol. */

@@ -161,7 +161,7 @@ def test_sessions_go_on_without_the_extension(make: Make, provider: FakeProvider
     assert len(sent_to(provider)[-1]["messages"]) == 5
 
 
-@pytest.mark.parametrize("version", [NEWEST])
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
 def test_ullage_auto_goes_to_a_model_of_pis_which_the_session_names(
     make: Make, provider: FakeProvider, version: str
 ) -> None:
@@ -172,15 +172,18 @@ def test_ullage_auto_goes_to_a_model_of_pis_which_the_session_names(
     entries = [json.loads(line) for line in next(host.agent.glob("sessions/*/*.jsonl")).read_text().splitlines()]
     answers = [one["message"] for one in entries if one.get("message", {}).get("role") == "assistant"]
     assert [one["model"] for one in answers] == [json.loads(one.body)["model"] for one in provider.requests]
-    states = [one for one in entries if one.get("customType") == "pi.virtual-model-state"]
-    assert len(states) == len({answer["model"] for answer in answers})
+    states = [one for one in entries if one.get("customType") in ("pi.virtual-model-state", "ullage.auto-state")]
+    # One for a change; before there were models that stand for others, one more for each run.
+    assert len(states) <= (1 if version == NEWEST else 2) * len({answer["model"] for answer in answers})
     assert answers[0]["model"] in host.run("-p", "-c", "/auto-model why").stdout
     assert answers[0]["model"] in host.run("-p", "-c", "/auto-model models").stdout
 
 
-def test_a_model_that_fails_gives_way_to_another(make: Make, provider: FakeProvider) -> None:
-    host = make()
-    (host.agent / "settings.json").write_text(json.dumps({"retry": {"baseDelayMs": 10}}))
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_a_model_that_fails_gives_way_to_another(make: Make, provider: FakeProvider, version: str) -> None:
+    host = make(version)
+    if version == NEWEST:  # Pi repeats the request; before, it is another target of the same one
+        (host.agent / "settings.json").write_text(json.dumps({"retry": {"baseDelayMs": 10}}))
     provider.script.add(Fault(status=529))
     done = host.run("-p", "--model", "ullage/auto", "Hello.")
     assert "You said" in done.stdout
@@ -188,8 +191,10 @@ def test_a_model_that_fails_gives_way_to_another(make: Make, provider: FakeProvi
     assert first != second
 
 
-def test_a_model_that_was_selected_by_hand_stays(make: Make, provider: FakeProvider) -> None:
-    host = make()
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_a_model_that_was_selected_by_hand_stays(make: Make, provider: FakeProvider, version: str) -> None:
+    host = make(version)
     host.run("-p", "--model", "ullage/auto", "Hello.")
     host.run("-p", "-c", "--model", MODELS[1], "Hello again.")
-    assert json.loads(provider.requests[-1].body)["model"] == "openai-model"
+    host.run("-p", "-c", "And again.")
+    assert [json.loads(one.body)["model"] for one in provider.requests][1:] == ["openai-model"] * 2
