@@ -39,6 +39,7 @@ async def test_it_says_where_it_listens_serves_and_ends_well(
         "ullage.db": 0o600,
         "ullage.db.lock": 0o600,
         "token": 0o600,
+        "daemon.json": 0o600,
     }
     assert [record.outcome for record in process.calls()] == ["ok"]
     assert "WARNING" not in process.log and "ERROR" not in process.log
