@@ -27,7 +27,7 @@ interface Asking {
 
 interface Planned {
 	id: string;
-	route?: { target: string; thinking: string; why: string };
+	route?: { target: string; thinking: string; policy: string; why: string };
 	resync?: boolean;
 	status?: string | null;
 	messages?: any[];
@@ -92,6 +92,7 @@ export class Bridge {
 			return met;
 		});
 		if (!ctx.hasUI) await this.meeting;
+		this.draw();
 	}
 
 	async end(): Promise<void> {
@@ -190,10 +191,12 @@ export class Bridge {
 	/** The footer (routing): whether a model is chosen for each task, the last one, and where Pi is. */
 	draw(): void {
 		const ctx = this.ctx;
-		if (ctx === undefined || !ctx.hasUI || this.routed === undefined) return;
-		const at = ctx.model === undefined ? "no model" : `${ctx.model.provider}/${ctx.model.id}`;
-		const state = ctx.model !== undefined && isPhysical(ctx.model as PiModel) ? "OFF (manual)" : "ON";
-		ctx.ui.setStatus("ullage", `Auto ${state} · ${this.routed.target} · ${at}`);
+		if (ctx?.model === undefined || !ctx.hasUI) return;
+		const manual = isPhysical(ctx.model as PiModel);
+		if (manual && this.routed === undefined) return;
+		const { target, policy } = this.routed ?? { target: "no choice yet", policy: "" };
+		const told = [manual ? "Auto OFF (manual)" : "Auto ON", target, policy, `${ctx.model.provider}/${ctx.model.id}`];
+		ctx.ui.setStatus("ullage", told.filter((one) => one !== "").join(" · "));
 	}
 
 	/** Selecting a model by hand turns routing off for the session; it is told once how to turn it on again. */
@@ -218,6 +221,19 @@ export class Bridge {
 		tell(ctx, `ullage: ${refused}`, "error");
 		ctx.abort();
 		return {};
+	}
+
+	/** The screen of what the next request would hold, in its views. */
+	async panel(ctx: ExtensionContext, width: number): Promise<Record<string, string>> {
+		if (!(await this.meeting)) throw new DaemonError(this.daemon.problem);
+		const routed = ctx.model !== undefined && !isPhysical(ctx.model as PiModel);
+		const model = (routed ? usable(ctx)[0] : ctx.model) as PiModel | undefined;
+		if (model === undefined) throw new DaemonError("Pi has no model");
+		const messages: Message[] = (ctx.sessionManager as any).buildSessionContext?.().messages ?? [];
+		// A conversation of its own: what was said in the session is told with its first request.
+		const { said } = new Conversation(this.host.convert).update(messages, ctx.getSystemPrompt(), this.tools());
+		const asked = { session: `${this.session}/panel`, model: plainModel(model), width, ...said };
+		return (await this.daemon.ask<{ views: Record<string, string> }>("panel", asked, DEADLINES.panel)).views;
 	}
 
 	/** Waits until what was said is recorded: somebody is about to look at it. */

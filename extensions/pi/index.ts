@@ -5,10 +5,16 @@ import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { registerAuto } from "./auto.ts";
 import { Bridge, type Host } from "./bridge.ts";
 import { registerCommands } from "./commands.ts";
+import { Panel } from "./panel.ts";
 
 export default async function ullage(pi: ExtensionAPI): Promise<void> {
 	const bridge = new Bridge(pi, await readHost());
-	pi.on("session_start", (event, ctx) => bridge.begin(event, ctx));
+	const panel = new Panel(bridge);
+	pi.on("session_start", async (event, ctx) => {
+		await bridge.begin(event, ctx);
+		panel.show(ctx, (pi as any).getSettings?.().quietStartup === true);
+	});
+	pi.on("agent_start", (_event, ctx) => panel.hide(ctx));
 	pi.on("session_shutdown", () => bridge.end());
 	pi.on("context", (event, ctx) => bridge.context(event.messages, ctx));
 	pi.on("before_provider_request", (event, ctx) => bridge.leave(event.payload, ctx));

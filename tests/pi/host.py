@@ -85,7 +85,7 @@ class Host:
         """Pi with these arguments, until it ends."""
         done = subprocess.run(
             [str(self.pi), *arguments],
-            env=self._environment(),
+            env=self.environment_of_pi(),
             cwd=self.project,
             capture_output=True,
             text=True,
@@ -100,7 +100,7 @@ class Host:
         """What one of our commands prints, run as Pi's user."""
         done = subprocess.run(
             [sys.executable, "-m", "ullage", *arguments],
-            env=self._environment(),
+            env=self.environment_of_pi(),
             cwd=self.project,
             capture_output=True,
             text=True,
@@ -138,7 +138,8 @@ class Host:
         models = [model, {**model, "id": f"{name}-other"}]
         return {"api": api, "baseUrl": self.provider + path, "apiKey": "any", "models": models}
 
-    def _environment(self) -> dict[str, str]:
+    def environment_of_pi(self) -> dict[str, str]:
+        """What Pi sees of the world: nothing of ours but the programs."""
         return {
             "PATH": f"{NODE}:{os.environ['PATH']}",
             "HOME": str(self.home),

@@ -25,7 +25,8 @@ EXCLUDED_IN_FULL = 48
 class RouteTold(Struct, frozen=True, kw_only=True):
     """What a client is told. `thinking` is the level that the model was asked for, empty where it was asked nothing; `line` says
     in short why, `why` at length. `losses` are what was left out of the request or said otherwise, for want of words or since the
-    model does not take it; `notes` tell of the latter. `level` is the level that was chosen, empty where the client chooses."""
+    model does not take it; `notes` tell of the latter. `level` is the level that was chosen, empty where the client chooses,
+    `policy` what was weighed by."""
 
     target: str
     thinking: str
@@ -34,6 +35,7 @@ class RouteTold(Struct, frozen=True, kw_only=True):
     losses: tuple[Loss, ...] = ()
     notes: tuple[str, ...] = ()
     level: str = ""
+    policy: str = ""
 
 
 def tell_route(decision: Decision, thinking: str, losses: Sequence[Loss] = ()) -> RouteTold:
@@ -64,6 +66,7 @@ def tell_route(decision: Decision, thinking: str, losses: Sequence[Loss] = ()) -
         losses=tuple(losses),
         notes=changes,
         level="" if decision.as_asked else decision.thinking,
+        policy=decision.policy,
     )
 
 

@@ -248,7 +248,7 @@ def _tell(exchange: Exchange, departure: Departure, session: PiSession, own: boo
         told["budget"] = departure.budget
     if departure.route is not None:
         route = departure.route
-        told["route"] = {"target": departure.target, "thinking": route.level, "why": route.line}
+        told["route"] = {"target": departure.target, "thinking": route.level, "policy": route.policy, "why": route.line}
     if departure.plain:
         told["messages"] = map_back(departure.body, exchange.endpoint.dialect, session, own_answers=own)
     return told

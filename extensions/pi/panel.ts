@@ -1,0 +1,76 @@
+// What fills the context before anything was said, on Pi's screen until the first prompt: summary, compact and expanded, one after
+// the other with the key that expands tools (Ctrl+O). The daemon draws; what is shown here is its text.
+
+import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { Bridge } from "./bridge.ts";
+
+const NAME = "ullage-context";
+const VIEWS = ["summary", "compact", "expanded"];
+/** Pi reads its skills and prompts after a session has begun. */
+const SETTLED_MS = 200;
+
+type Views = Record<string, string>;
+
+export class Panel {
+	private shown = false;
+
+	constructor(private readonly bridge: Bridge) {}
+
+	/** Shows it, where there is a screen to show it on, and it is wanted. */
+	show(ctx: ExtensionContext, quiet: boolean): void {
+		const mode = (ctx as { mode?: string }).mode ?? "tui";
+		if (!ctx.hasUI || mode !== "tui" || quiet) return;
+		this.shown = true;
+		setTimeout(() => {
+			if (this.shown) ctx.ui.setWidget(NAME, (tui) => new Screen(this.bridge, ctx, () => tui.requestRender()));
+		}, SETTLED_MS);
+	}
+
+	hide(ctx: ExtensionContext): void {
+		if (!this.shown) return;
+		this.shown = false;
+		ctx.ui.setWidget(NAME, undefined);
+	}
+}
+
+/** The component: Pi asks it for lines, it asks the daemon for views of that width. */
+class Screen {
+	private views: Views = {};
+	private width = 0;
+	private view = 0;
+	private expanded: boolean;
+
+	constructor(
+		private readonly bridge: Bridge,
+		private readonly ctx: ExtensionContext,
+		private readonly redraw: () => void,
+	) {
+		this.expanded = ctx.ui.getToolsExpanded();
+	}
+
+	render(width: number): string[] {
+		if (width !== this.width) {
+			this.width = width;
+			this.ask();
+		}
+		const expanded = this.ctx.ui.getToolsExpanded();
+		if (expanded !== this.expanded) {
+			this.expanded = expanded;
+			this.view = (this.view + 1) % VIEWS.length;
+		}
+		const text = this.views[VIEWS[this.view]!];
+		return text === undefined ? [] : text.trimEnd().split("\n").map((line) => [...line].slice(0, width).join(""));
+	}
+
+	invalidate(): void {}
+
+	private ask(): void {
+		this.bridge.panel(this.ctx, this.width).then(
+			(views) => {
+				this.views = views;
+				this.redraw();
+			},
+			() => {}, // there is no daemon, which was told of already
+		);
+	}
+}

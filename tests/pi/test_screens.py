@@ -1,0 +1,82 @@
+"""The extension on Pi's screen: a real Pi in a terminal that tmux keeps. Skipped where Pi or tmux is missing."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.pi.host import NEWEST, OLDER, Host, find_pi
+from ullage.testing import FakeProvider, run_in_thread
+
+pytestmark = pytest.mark.slow
+
+LIMIT_S = 40
+
+
+class Terminal:
+    """Pi in a terminal of its own."""
+
+    def __init__(self, host: Host, *arguments: str) -> None:
+        self._socket = str(host.folder / "tmux")
+        start = " ".join(f"{name}={shlex.quote(value)}" for name, value in host.environment_of_pi().items())
+        script = host.folder / "start"
+        script.write_text(f"exec env -i {start} {shlex.quote(str(host.pi))} {shlex.join(arguments)}\n")
+        size = ("-x", "110", "-y", "60", "-c", str(host.project))
+        self._tmux("-f", "/dev/null", "new-session", "-d", "-s", "pi", *size, f"sh {script}")
+
+    def keys(self, *keys: str) -> None:
+        self._tmux("send-keys", "-t", "pi", *keys)
+
+    def wait_for(self, *texts: str, without: str = "\0") -> str:
+        """The screen once it shows all of the texts."""
+        screen, until = "", time.monotonic() + LIMIT_S
+        while time.monotonic() < until:
+            screen = self._tmux("capture-pane", "-p", "-t", "pi")
+            if all(text in screen for text in texts) and without not in screen:
+                return screen
+            time.sleep(0.1)
+        raise AssertionError(f"{texts} did not come:\n{screen}")
+
+    def close(self) -> None:
+        self._tmux("kill-server")
+
+    def _tmux(self, *arguments: str) -> str:
+        done = subprocess.run(["tmux", "-S", self._socket, *arguments], capture_output=True, text=True, check=False)
+        return done.stdout
+
+
+@pytest.fixture(params=[NEWEST, *OLDER])
+def terminal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Terminal]:
+    pi = find_pi(request.param)
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed")
+    with run_in_thread(FakeProvider(strict=True)) as provider:
+        host = Host(tmp_path / "pi", pi, provider.url)
+        opened = Terminal(host, "--model", "ullage/auto")
+        yield opened
+        opened.close()
+        host.stop()
+
+
+def test_panel_footer_and_commands_are_on_the_screen(terminal: Terminal) -> None:
+    terminal.wait_for(
+        "[Context] [summary] → compact → expanded", "Total request", "Auto ON · no choice yet · ullage/auto"
+    )
+    terminal.keys("C-o")
+    terminal.wait_for("summary → [compact] → expanded")
+    terminal.keys("C-o")
+    terminal.wait_for("summary → compact → [expanded]")
+    terminal.keys("C-o")
+    terminal.wait_for("[summary] → compact → expanded")
+    terminal.keys("Hello there.", "Enter")
+    terminal.wait_for("You said", "· balanced · ullage/auto", without="[Context]")
+    terminal.keys("/context", "Enter")
+    terminal.wait_for("mode observe", "newest request")
+    terminal.keys("/new", "Enter")
+    terminal.wait_for("[Context] [summary] → compact → expanded")
