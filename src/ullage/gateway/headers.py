@@ -43,7 +43,7 @@ _LONGEST_QUOTE = 40
 # Headers that carry a key, and which of them each provider reads. A client that sets several keys at once must not show
 # one provider the key of another.
 _KEYS = frozenset({b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key"})
-# All that a provider which is not the client's own needs of a client's headers: what is sent, what is wanted back, by which edition
+# All that a provider which is not the client's own needs of its headers: what is sent, what is wanted back, by which edition
 # of the protocol. Anything else may say who the client is, or hold a secret of any name.
 _TOLD_STRANGERS = frozenset({b"content-type", b"content-encoding", b"accept", b"accept-encoding", b"user-agent"})
 _EDITIONS: dict[Dialect, frozenset[bytes]] = {
