@@ -19,12 +19,17 @@ export interface Update {
 	said: Record<string, unknown>;
 	keys: string[];
 	places: number[];
+	plain: Message[];
 	prompt: string;
 	tools: string;
 }
 
+/** Messages that are as a protocol has them. */
+const OWN = new Set(["user", "assistant", "toolResult"]);
+
 export class Conversation {
 	private keys: string[] = [];
+	private plain: Message[] = [];
 	private prompt = "";
 	private tools = "";
 
@@ -36,9 +41,10 @@ export class Conversation {
 		const places: number[] = [];
 		const plain: Message[] = [];
 		messages.forEach((message, place) => {
-			const sent = isSent(message) ? this.convert([message])[0] : undefined;
+			if (!isSent(message)) return;
+			const sent = OWN.has(message.role) ? message : this.convert([message])[0];
 			if (sent === undefined) return;
-			keys.push(keyOf(sent));
+			keys.push(this.key(sent, keys.length));
 			places.push(place);
 			plain.push(sent);
 		});
@@ -57,14 +63,22 @@ export class Conversation {
 			},
 			keys,
 			places,
+			plain,
 			prompt: promptKey,
 			tools: toolsKey,
 		};
 	}
 
+	/** The key of a message. Most are what they were when their key was made: to compare is cheaper than to make it again. */
+	private key(message: Message, number: number): string {
+		const before = this.plain[number];
+		return before !== undefined && isSame(before, message) ? this.keys[number]! : keyOf(message);
+	}
+
 	/** The daemon has taken it in. */
 	taken(update: Update): void {
 		this.keys = update.keys;
+		this.plain = update.plain;
 		this.prompt = update.prompt;
 		this.tools = update.tools;
 	}
@@ -72,6 +86,7 @@ export class Conversation {
 	/** The daemon knows nothing, as after a restart. */
 	forget(): void {
 		this.keys = [];
+		this.plain = [];
 		this.prompt = this.tools = "";
 	}
 }
@@ -119,6 +134,22 @@ function isSent(message: Message): boolean {
 /** What the daemon needs of a message. */
 function bare({ role, content, toolCallId, toolName, isError }: Message): Message {
 	return { role, content, toolCallId, toolName, isError };
+}
+
+function isSame(before: Message, now: Message): boolean {
+	return (
+		before.role === now.role &&
+		before.timestamp === now.timestamp &&
+		before.toolCallId === now.toolCallId &&
+		isAlike(before.content, now.content)
+	);
+}
+
+function isAlike(before: any, now: any): boolean {
+	if (before === now) return true;
+	if (typeof before !== "object" || typeof now !== "object" || before === null || now === null) return false;
+	const names = Object.keys(before);
+	return names.length === Object.keys(now).length && names.every((name) => isAlike(before[name], now[name]));
 }
 
 function keyOf(message: Message): string {
