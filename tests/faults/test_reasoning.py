@@ -17,7 +17,7 @@ from .conftest import Managed
 from .rig import ROOMY, Planner, Story, words
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
-THINKING = {"thinking": {"type": "enabled", "budget_tokens": 50}}
+THINKING = {"max_tokens": 2048, "thinking": {"type": "enabled", "budget_tokens": 1024}}
 
 
 def reasoned() -> Story:
