@@ -109,7 +109,7 @@ export class Bridge {
 		const request: Request = { model, began: performance.now(), id: Promise.resolve(undefined) };
 		this.request = request;
 		await this.meeting;
-		if (!(await this.daemon.there())) return this.without(request);
+		if (!this.daemon.there()) return this.without(request);
 		const update = this.conversation.update(messages, ctx.getSystemPrompt(), this.tools());
 		const asked = this.plan({ update, messages, model, ctx, routed: false, reason: "user" });
 		request.id = asked.then(
@@ -137,7 +137,7 @@ export class Bridge {
 		this.ctx = ctx;
 		await this.meeting;
 		this.request = undefined;
-		if (!(await this.daemon.there())) return this.failSafe(asked);
+		if (!this.daemon.there()) return this.failSafe(asked);
 		const model = asked.model as PiModel;
 		const messages = [...asked.messages] as Message[];
 		const direct = asked.reason === "direct";

@@ -76,10 +76,10 @@ export class Daemon {
 		return this.met !== undefined;
 	}
 
-	/** Whether it is there, or may be there again by now. */
-	async there(): Promise<boolean> {
-		if (this.met !== undefined) return true;
-		return Date.now() - this.asked > ASK_AGAIN_MS ? this.meet() : false;
+	/** Whether it is there. If not, it is looked for from time to time, which nobody waits for. */
+	there(): boolean {
+		if (this.met === undefined && Date.now() - this.asked > ASK_AGAIN_MS) void this.meet();
+		return this.met !== undefined;
 	}
 
 	/** Says something to the daemon. Throws `DaemonError` where it does not answer in time, or not as it should. */
@@ -114,6 +114,7 @@ export class Daemon {
 			}
 			this.met = met;
 			this.problem = "";
+			this.started = false; // should it crash, it is started once more
 			return true;
 		} catch (error) {
 			this.problem = reason(error);

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,30 @@ def find_pi(version: str) -> Path:
         how = "scripts/clients/install" if version == NEWEST else f"scripts/clients/install-pi {version}"
         pytest.skip(f"Pi {version} is not installed: run `{how}`")
     return modules / ".bin" / "pi"
+
+
+class Rpc:
+    """A running Pi. `notices` is what its extensions have told the user."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.notices: list[str] = []
+
+    def ask(self, command: str, **more: Any) -> dict[str, Any]:
+        """The answer to a command; a prompt is answered once Pi has ended its work."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"type": command, **more}) + "\n")
+        self._process.stdin.flush()
+        answer: dict[str, Any] | None = None
+        for line in self._process.stdout:
+            event = json.loads(line)
+            if event.get("method") == "notify":
+                self.notices.append(event["message"])
+            if event["type"] == "response" and event["command"] == command:
+                answer = event
+            if answer is not None and (command != "prompt" or event["type"] == "agent_end" or not answer["success"]):
+                return answer
+        raise AssertionError(f"Pi ended before it answered {command}")
 
 
 @dataclass
@@ -95,6 +120,27 @@ class Host:
         )
         assert not check or done.returncode == 0, done.stdout + done.stderr
         return done
+
+    @contextlib.contextmanager
+    def open(self, *arguments: str) -> Iterator[Rpc]:
+        """Pi, spoken to by its own protocol, with these arguments."""
+        with (self.folder / "errors").open("w") as errors:
+            process = subprocess.Popen(
+                [str(self.pi), "--mode", "rpc", *arguments],
+                env=self.environment_of_pi(),
+                cwd=self.project,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+            try:
+                yield Rpc(process)
+            finally:
+                assert process.stdin is not None and process.stdout is not None
+                process.stdin.close()
+                process.wait(LIMIT_S)
+                process.stdout.close()
 
     def ullage(self, *arguments: str) -> str:
         """What one of our commands prints, run as Pi's user."""

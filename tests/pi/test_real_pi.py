@@ -6,6 +6,7 @@ Skipped where Pi is not installed: `scripts/clients/install`, and `scripts/clien
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -198,3 +199,69 @@ def test_a_model_that_was_selected_by_hand_stays(make: Make, provider: FakeProvi
     host.run("-p", "-c", "--model", MODELS[1], "Hello again.")
     host.run("-p", "-c", "And again.")
     assert [json.loads(one.body)["model"] for one in provider.requests][1:] == ["openai-model"] * 2
+
+
+LONG = f"{TOOL} {'word ' * 3_000}"
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_compaction_and_a_fork_are_routed_and_recorded_as_such(
+    make: Make, provider: FakeProvider, version: str
+) -> None:
+    host = make(version)
+    settings = {"compaction": {"enabled": False, "keepRecentTokens": 1_000}}
+    (host.agent / "settings.json").write_text(json.dumps(settings))
+    with host.open("--model", "ullage/auto") as pi:
+        for _ in range(3):
+            pi.ask("prompt", message=LONG)
+        before = len(provider.requests)
+        assert pi.ask("compact")["success"]
+        pi.ask("prompt", message="And now?")
+        summary, after = (one.body for one in list(provider.requests)[before:])
+        assert b"context summar" in summary[:2_000] and len(after) < len(summary)
+        newest = pi.ask("get_fork_messages")["data"]["messages"][-1]["entryId"]
+        assert pi.ask("fork", entryId=newest)["success"]
+        pi.ask("prompt", message="And in the fork?")
+        assert not pi.notices
+    host.stop()
+    sessions = json.loads(host.ullage("sessions", "list", "--json"))["sessions"]
+    fork, errand, first = sorted(sessions, key=lambda one: one["calls"] + (one["parent"] is None))
+    assert (fork["parent"], fork["calls"], first["calls"]) == (first["id"], 1, 7)
+    assert errand["calls"] == 1
+    events = json.loads(host.ullage("sessions", "show", first["id"], "--json"))["events"]
+    assert "rewrite" in [one["kind"] for one in events]
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_a_daemon_that_dies_in_the_middle_is_told_of_once(make: Make, provider: FakeProvider, version: str) -> None:
+    host = make(version)
+    with host.open("--model", "ullage/auto") as pi:
+        pi.ask("prompt", message="One.")
+        host.stop(signal.SIGKILL)
+        pi.ask("prompt", message="Two.")
+        pi.ask("prompt", message="Three.")
+    first, *others = [json.loads(one.body)["model"] for one in provider.requests]
+    assert others == [first, first]
+    assert len(pi.notices) == 1 and "Pi goes on without it" in pi.notices[0]
+
+
+def test_a_daemon_that_hangs_is_not_waited_for(make: Make) -> None:
+    host = make(settings=SMALL)
+    with host.open("--model", MODELS[0]) as pi:
+        pi.ask("prompt", message="One.")
+        number = json.loads((host.data / "daemon.json").read_text())["pid"]
+        os.kill(number, signal.SIGSTOP)
+        try:
+            assert pi.ask("prompt", message="Two.")["success"]
+        finally:
+            os.kill(number, signal.SIGCONT)
+    assert len(pi.notices) == 1 and "did not answer within" in pi.notices[0]
+
+
+def test_an_extension_that_does_not_fit_says_so_and_does_nothing(make: Make) -> None:
+    host = make()
+    file = host.agent / "extensions" / "ullage" / "daemon.ts"
+    file.write_text(file.read_text().replace("export const PROTOCOL = 1;", "export const PROTOCOL = 0;"))
+    done = host.run("-p", "--model", MODELS[0], "Hello.")
+    assert "You said" in done.stdout
+    assert "do not fit together" in done.stderr and "ullage pi install" in done.stderr
