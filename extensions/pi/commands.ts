@@ -10,13 +10,80 @@ const NAMES = {
 	"auto-model": "Which model takes each task, and why",
 };
 
+const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+/** The words that may follow each command, and those that may follow these. */
+const WORDS: Record<string, Record<string, string[]>> = {
+	context: {
+		status: [],
+		tokens: [],
+		model: [],
+		manifest: [],
+		explain: [],
+		included: ["all"],
+		excluded: ["all"],
+		pins: [],
+		pin: [],
+		unpin: [],
+		memory: ["list", "add", "supersede", "invalidate", "expire"],
+		privacy: [],
+		metrics: [],
+		storage: [],
+		health: [],
+		config: ["show"],
+	},
+	"auto-model": {
+		on: [],
+		off: [],
+		status: [],
+		why: [],
+		plan: [],
+		task: [],
+		models: [],
+		providers: [],
+		history: [],
+		metrics: [],
+		quota: [],
+		budget: [],
+		pool: ["off"],
+		rules: [],
+		export: ["json", "jsonl"],
+		doctor: [],
+		mode: ["balanced", "best", "cost", "fast"],
+		pin: [],
+		unpin: [],
+		thinking: ["auto", "pi", ...LEVELS.map((level) => `fixed ${level}`)],
+		feedback: ["good", "bad"],
+		outcome: ["success", "failure", "unknown"],
+	},
+};
+/** Words that ask for one of theirs when they stand alone. */
+const ASKED = new Set(["mode", "thinking"]);
+
+export function complete(words: Record<string, string[]>, typed: string): { value: string; label: string }[] | null {
+	const first = /^(\S+)\s/.exec(typed)?.[1];
+	const known = first === undefined ? Object.keys(words) : (words[first] ?? []).map((value) => `${first} ${value}`);
+	const found = known.filter((one) => one.startsWith(typed));
+	return found.length > 0 ? found.map((value) => ({ value, label: value })) : null;
+}
+
+/** What was typed, with the choice that it leaves open; undefined where the user makes none. */
+async function choose(words: Record<string, string[]>, typed: string, ctx: ExtensionContext): Promise<string | undefined> {
+	if (!ASKED.has(typed) || !ctx.hasUI || words[typed] === undefined) return typed;
+	const chosen = await ctx.ui.select(typed, words[typed]!);
+	return chosen === undefined ? undefined : `${typed} ${chosen}`;
+}
+
 export function registerCommands(pi: ExtensionAPI, bridge: Bridge): void {
 	for (const [name, description] of Object.entries(NAMES)) {
 		pi.registerCommand(name, {
 			description: `${description} (ullage)`,
+			getArgumentCompletions: (typed) => complete(WORDS[name]!, typed),
 			handler: async (args, ctx) => {
+				const words = await choose(WORDS[name]!, args.trim(), ctx);
+				if (words === undefined) return;
 				await bridge.settle();
-				show(ctx, name, await run(bridge, name, args, ctx));
+				show(ctx, name, await run(bridge, name, words, ctx));
 			},
 		});
 	}

@@ -274,3 +274,12 @@ async def test_where_nobody_may_take_it_the_reason_is_told(open_door: Any) -> No
     await begin(door)
     told = await door.context([user("one")], model=AUTO, routed=True)
     assert told["refused"]["privacy"] is False and told["refused"]["message"]
+
+
+async def test_another_extension_may_ask_for_a_route(open_door: Any) -> None:
+    door = await open_door()
+    asked = {"models": [FRONTIER, LIGHT], "prompt": "Say hello.", "policy": "cost"}
+    told = await door.ask("route", asked)
+    assert told["target"] == "anthropic/claude-haiku-4-5"
+    assert {one["target"] for one in told["ranked"]} == {"anthropic/claude-opus-5", "anthropic/claude-haiku-4-5"}
+    assert (await door.ask("route", {**asked, "models": []}))["target"] is None

@@ -265,3 +265,19 @@ def test_an_extension_that_does_not_fit_says_so_and_does_nothing(make: Make) -> 
     done = host.run("-p", "--model", MODELS[0], "Hello.")
     assert "You said" in done.stdout
     assert "do not fit together" in done.stderr and "ullage pi install" in done.stderr
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_another_extension_may_ask_for_a_route(make: Make, version: str) -> None:
+    host = make(version)
+    (host.agent / "extensions" / "asks.ts").write_text("""
+        import { resolveRouteFromModels } from "./ullage/core.ts";
+        export default (pi) => pi.registerCommand("ask", {
+            handler: async (args, ctx) => {
+                const models = ctx.modelRegistry.getAvailable().filter((model) => model.id.startsWith("claude"));
+                const { target, thinking } = await resolveRouteFromModels(models, args, { policy: "cost" });
+                console.error(`chosen: ${target.id} ${thinking}, ${target.model.provider}`);
+            },
+        });
+    """)
+    assert "chosen: anthropic/claude-" in host.run("-p", "/ask Say hello.").stderr

@@ -92,6 +92,16 @@ class Payload(Struct, frozen=True, kw_only=True):
     payload: Raw
 
 
+class RouteQuestion(Struct, frozen=True, kw_only=True):
+    """Another extension asks which of these models a prompt should go to. `context_tokens` are those before the prompt."""
+
+    models: tuple[Model, ...]
+    prompt: str
+    context_tokens: int = 0
+    images: int = 0
+    policy: str = "balanced"
+
+
 class Panel(Update, frozen=True, kw_only=True):
     """The screen of what fills the context is to be drawn. `used` are the tokens of the newest answer, where there is one."""
 

@@ -13,12 +13,14 @@ import msgspec
 
 from ullage._version import __version__
 from ullage.core.errors import CallError, PrivacyError, UllageError
+from ullage.core.routing.report import report_route
+from ullage.core.routing.route import resolve_route
 from ullage.engine import Endpoint
 from ullage.engine.virtual import AUTO
 from ullage.settings.route_config import make_route_config
 
 from .answers import ABORTED, FAILED, write_body
-from .asking import PROTOCOL, Answer, Context, Hello, Panel, Payload
+from .asking import PROTOCOL, Answer, Context, Hello, Panel, Payload, RouteQuestion
 from .candidates import PiTargets
 from .facts import tell_models
 from .mapping import map_back
@@ -45,6 +47,7 @@ _OPEN = 256
 _SMALL_BYTES = 64 * 1024
 _SETTLE_S = 1.0
 _DIRECT = "direct"
+_ANY: Dialect = "openai-chat"
 _ERROR_STATUS = 500
 _KEPT_HEADERS = ("retry-after", "x-codex-")
 
@@ -69,6 +72,7 @@ class PiDoor:
             "answer": self._answer,
             "check": self._check,
             "panel": self._panel,
+            "route": self._route,
             "settle": self._settle,
         }
 
@@ -189,6 +193,23 @@ class PiDoor:
         """Waits until all that was said is recorded: somebody is about to look at it."""
         settled = await asyncio.to_thread(lambda: self._engine.flush(_SETTLE_S) and self._store.flush(_SETTLE_S))
         return {"settled": settled}
+
+    async def _route(self, body: bytes) -> Any:
+        """The route of a prompt that nobody sends, by the settings alone."""
+        asked = _read(body, RouteQuestion)
+
+        def resolve() -> Any:
+            found = resolve_route(
+                PiTargets(asked.models, self._config).candidates(_ANY, client_key=False),
+                asked.prompt,
+                context_tokens=asked.context_tokens,
+                images=asked.images,
+                policy=asked.policy,
+                config=self._config,
+            )
+            return report_route(found, explain=False)
+
+        return await asyncio.to_thread(resolve)
 
     async def _panel(self, body: bytes) -> Any:
         return await asyncio.to_thread(self._draw, body)

@@ -133,3 +133,18 @@ def test_the_status_says_what_fits(agent: Path, capsys: pytest.CaptureFixture[st
     told = json.loads(capsys.readouterr().out)
     assert [one["installed"] for one in told["places"]] == [True, False]
     assert told["daemon"] == {"running": False}
+
+
+def test_settings_of_an_extension_that_ours_replaces_come_along(
+    agent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agent.mkdir(parents=True)
+    (agent / "auto-model.json").write_text('{"policy": "cost"}')
+    assert main(["pi", "install"]) == 0
+    assert "Taken over from auto-model.json" in capsys.readouterr().out
+    ours = tmp_path / "home" / "config" / "ullage" / "config.toml"
+    assert 'policy = "cost"' in ours.read_text()
+    ours.write_text("")
+    assert main(["pi", "install"]) == 0
+    assert "`ullage config import` shows them" in capsys.readouterr().out
+    assert not ours.read_text()

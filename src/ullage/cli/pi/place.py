@@ -31,6 +31,9 @@ _FOREIGN = ("pi-contextimate", "pi-auto-model", "pi-ds4", "ds4")
 """Extensions of which ours does the work as well: two of a kind would both change what is sent."""
 
 
+_LEGACY = ("pi-contextimate.json", "prefix-inspector.json", "ds4-context.json", "auto-model.json")
+
+
 class Installed(Struct, kw_only=True):
     """What an installation notes of itself. `command` starts ullage, `address` is the file that says where its daemon is, `files`
     are ours by their digests, `made` the folders that were not there before, `backup` what stood in our place."""
@@ -145,6 +148,11 @@ def find_foreign(place: Place) -> list[str]:
         text = ""
     present = {entry.name for entry in place.folder.parent.glob("*")}
     return [name for name in _FOREIGN if name in present or f"npm:{name}" in text or f"/{name}" in text]
+
+
+def find_legacy(place: Place) -> list[str]:
+    """The settings files of such extensions, by their names."""
+    return [name for name in _LEGACY if (place.root / name).is_file()]
 
 
 def _record(loaded: Loaded, files: dict[str, bytes]) -> Installed:
