@@ -215,7 +215,7 @@ export class Bridge {
 		let refused = request?.refused;
 		if (refused === undefined) {
 			const cleared = await this.clear(payload, request?.model ?? (ctx.model as PiModel));
-			if (cleared.refused === undefined) return cleared.payload;
+			if (cleared.refused === undefined) return cleared.payload && merge(payload, cleared.payload);
 			refused = cleared.refused.message;
 		}
 		tell(ctx, `ullage: ${refused}`, "error");
@@ -346,6 +346,24 @@ export class Bridge {
 	private later(work: Promise<unknown>): void {
 		this.queue = Promise.allSettled([this.queue, work]);
 	}
+}
+
+/** What was cleared, with what of the body is no JSON: a signal to abort, say. */
+function merge(before: any, cleared: any): any {
+	if (Array.isArray(before) && Array.isArray(cleared)) return cleared.map((one, index) => merge(before[index], one));
+	if (!isPlain(before) || !isPlain(cleared)) return typeof before === "object" && isEmpty(cleared) ? before : cleared;
+	const kept = Object.entries(before).filter(([, value]) => JSON.stringify(value) === undefined);
+	const entries = Object.entries(cleared).map(([name, value]) => [name, merge(before[name], value)]);
+	return Object.fromEntries([...kept, ...entries]);
+}
+
+function isPlain(value: any): boolean {
+	return value !== null && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+/** What JSON makes of an object that has nothing to say. */
+function isEmpty(value: any): boolean {
+	return isPlain(value) && Object.keys(value).length === 0;
 }
 
 export function find(ctx: ExtensionContext, target: string): PiModel | undefined {

@@ -146,7 +146,11 @@ export class Daemon {
 		const until = Date.now() + DEADLINES.start;
 		while (Date.now() < until) {
 			const last = ended;
-			if ((await this.hello()) || last) return;
+			if (await this.hello()) return;
+			if (last) {
+				this.problem = `it could not be started, ${join(dirname(this.installed.address), "daemon.log")} says why`;
+				return;
+			}
 			await new Promise((done) => setTimeout(done, 50));
 		}
 	}

@@ -16,7 +16,9 @@ export default async function ullage(pi: ExtensionAPI): Promise<void> {
 	});
 	pi.on("agent_start", (_event, ctx) => panel.hide(ctx));
 	pi.on("session_shutdown", () => bridge.end());
-	pi.on("context", (event, ctx) => bridge.context(event.messages, ctx));
+	// Where Pi has its prompt among the messages, it stays where it is, and with it the provider's cache.
+	const whole = typeof (pi as any).registerVirtualModel === "function";
+	pi.on((whole ? "context_with_system" : "context") as "context", (event, ctx) => bridge.context(event.messages, ctx));
 	pi.on("before_provider_request", (event, ctx) => bridge.leave(event.payload, ctx));
 	pi.on("after_provider_response", (event) => bridge.answered(event.status, event.headers));
 	pi.on("message_update", () => bridge.speaks());

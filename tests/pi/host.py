@@ -27,6 +27,7 @@ APIS = {
     "anthropic": ("anthropic-messages", ""),
     "openai": ("openai-completions", "/v1"),
     "responses": ("openai-responses", "/v1"),
+    "google": ("google-generative-ai", "/v1beta"),
 }
 
 

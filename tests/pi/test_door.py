@@ -135,8 +135,16 @@ async def test_a_local_model_sees_what_is_marked(open_door: Any) -> None:
         (MODEL, {"model": "m", "system": "s {}", "messages": [{"role": "user", "content": "x"}]}),
         (CHAT, {"model": "m", "messages": [{"role": "system", "content": "s {}"}]}),
         ({**CHAT, "api": "openai-responses"}, {"model": "m", "instructions": "s {}", "input": []}),
+        (
+            {**CHAT, "provider": "google", "api": "google-generative-ai"},
+            {
+                "model": "m",
+                "contents": [{"role": "user", "parts": [{"text": "x {}"}]}],
+                "config": {"systemInstruction": "s {}", "tools": [{"functionDeclarations": [{"description": "d {}"}]}]},
+            },
+        ),
     ],
-    ids=["anthropic", "chat", "responses"],
+    ids=["anthropic", "chat", "responses", "google"],
 )
 async def test_the_last_look_is_at_the_body_that_leaves(
     open_door: Any, model: dict[str, Any], payload: dict[str, Any]
@@ -152,7 +160,7 @@ async def test_the_last_look_is_at_the_body_that_leaves(
 
 async def test_a_body_in_another_form_leaves_whole_or_not_at_all(open_door: Any) -> None:
     door = await open_door(privacy={"enabled": True})
-    model = {**MODEL, "api": "google-generative-ai", "provider": "google"}
+    model = {**MODEL, "api": "another-api", "provider": "another"}
     told = await door.ask(
         "check", {"model": model, "payload": {"contents": "[ullage:local-only]MARK-SECRET[/ullage:local-only]"}}
     )

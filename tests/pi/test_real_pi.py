@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 
 TOOL = "Please use the tool: list the files of this folder."
 MODELS = ("anthropic/anthropic-model", "openai/openai-model", "responses/responses-model")
+GOOGLE = "google/google-model"
 MARKED = "[ullage:local-only]MARK-SECRET[/ullage:local-only]"
 SMALL = """
 mode = "managed"
@@ -116,11 +117,12 @@ def test_with_privacy_on_marked_text_reaches_local_models_alone(
 ) -> None:
     host = make(version, settings='[privacy]\nenabled = true\nlocal_providers = ["openai"]\n')
     (host.project / "AGENTS.md").write_text(f"Rules. {MARKED} End.\n")
-    for more, model in zip(((), ("-c",), ("-c",)), (MODELS[1], MODELS[0], MODELS[1]), strict=True):
+    for more, model in zip(((), *[("-c",)] * 4), (MODELS[1], MODELS[0], MODELS[2], GOOGLE, MODELS[1]), strict=True):
         host.run("-p", *more, "--model", model, f"{TOOL} {MARKED}")
     sent = [(one.path, one.body.decode()) for one in provider.requests]
     assert all(("MARK-SECRET" in body) == path.startswith("/v1/chat") for path, body in sent)
-    assert [body.count("withheld by ullage") for path, body in sent if path == "/v1/messages"] == [3, 3]
+    withheld = [body.count("withheld by ullage") for path, body in sent if not path.startswith("/v1/chat")]
+    assert withheld == [3, 3, 4, 4, 5, 5]  # in the instruction file, and in each prompt so far
 
 
 @pytest.mark.parametrize("version", [NEWEST, *OLDER])

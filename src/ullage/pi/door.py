@@ -174,7 +174,7 @@ class PiDoor:
         if stop != ABORTED:
             exchange.answer_chunk(write_body(asked.message, exchange.dialect))
             if asked.first_ms is not None:
-                exchange.first_byte_ms = asked.first_ms
+                exchange.first_byte_ms = exchange.first_output_ms = asked.first_ms
         exchange.ended("left" if stop == ABORTED else "whole")
         self._engine.finish(exchange)
         return {"recorded": True}

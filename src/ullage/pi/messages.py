@@ -30,6 +30,8 @@ _SPOKEN: dict[str, Dialect] = {
     "openai-responses": "openai-responses",
     "azure-openai-responses": "openai-responses",
     "openai-codex-responses": "openai-responses",
+    "google-generative-ai": "gemini",
+    "google-vertex": "gemini",
 }
 _MARKED = re.compile(rb',"pi":"([A-Za-z0-9_-]{1,64})"\}\Z')
 _MARK_BYTES = 80
@@ -50,8 +52,8 @@ def dialect_of(api: str) -> Dialect:
 
 
 def spoken_by(api: str) -> Dialect | None:
-    """The protocol that Pi's own bodies for an API are in; `None` where it is none that we read, as Google's, whose library has a
-    form of its own."""
+    """The protocol that Pi's own bodies for an API are in; `None` where it is none that we read. Google's library has a form of
+    its own, in which contents are as in the protocol and all else is in `config`."""
     return _SPOKEN.get(api)
 
 
