@@ -26,7 +26,8 @@ _STOPS: dict[str, StopReason] = {
 
 
 class AnthropicReader(Reader):
-    """Blocks by their index. It ends at `message_stop`, and only if anything was said."""
+    """Blocks by the index under which they began last: some hosts leave it out or never count. It ends at `message_stop`, and
+    only if anything was said."""
 
     dialect: Dialect = "anthropic"
 
@@ -34,6 +35,9 @@ class AnthropicReader(Reader):
         super().__init__(*given)
         self._figures: dict[str, Any] = {}
         self._seals: dict[Any, tuple[str, str]] = {}
+        self._blocks = 0
+        self._keys: dict[int | None, int | None] = {}
+        self._inputs: dict[Any, str] = {}
 
     def read_event(self, name: str | None, payload: dict[str, Any]) -> None:
         """One event."""
@@ -46,13 +50,15 @@ class AnthropicReader(Reader):
             case "content_block_start":
                 self._open_block(index, as_dict(payload.get("content_block")))
             case "content_block_delta":
-                self._extend_block(index, as_dict(payload.get("delta")))
+                self._extend_block(self._keys.get(index), as_dict(payload.get("delta")))
             case "content_block_stop":
-                self._close_block(index)
+                self._close_block(self._keys.get(index))
             case "message_delta":
                 self._merge(payload.get("usage"))
                 self._stop(as_dict(payload.get("delta")))
             case "message_stop":
+                for key in {*self._inputs, *self._seals}:
+                    self._close_block(key)
                 self.stop = self.stop or ("end" if self.sequence.parts else None)
                 self.end()
             case "error":
@@ -67,45 +73,56 @@ class AnthropicReader(Reader):
         self.start(payload.get("id"), payload.get("model"), self.usage)
         for index, block in enumerate(as_list(payload.get("content"))):
             self._open_block(index, as_dict(block))
-            self._close_block(index)
+            self._close_block(self._keys.get(index))
         self._stop(payload)
         self.end()
 
-    def _open_block(self, index: Any, block: dict[str, Any]) -> None:
+    def _open_block(self, index: int | None, block: dict[str, Any]) -> None:
+        """Begins a block, which ends one that is open under the same index."""
+        self._close_block(self._keys.get(index))
+        self._blocks += 1
+        key = self._keys[index] = self._keys[None] = self._blocks
         match block.get("type"):
             case "text":
-                self.open(index, "text")
-                self.sequence.add(index, as_text(block.get("text")))
+                self.open(key, "text")
+                self.sequence.add(key, as_text(block.get("text")))
                 if block.get("citations"):
                     self._lose_citations()
             case "thinking":
-                self.open(index, "reasoning")
-                self.sequence.add(index, as_text(block.get("thinking")))
-                self._seals[index] = (as_text(block.get("signature")), "")
+                self.open(key, "reasoning")
+                self.sequence.add(key, as_text(block.get("thinking")))
+                self._seals[key] = (as_text(block.get("signature")), "")
             case "redacted_thinking":
-                self.open(index, "reasoning")
-                self._seals[index] = (as_text(block.get("data")), REDACTED)
+                self.open(key, "reasoning")
+                self._seals[key] = (as_text(block.get("data")), REDACTED)
             case "tool_use":
-                self.open(index, "call", id_=block.get("id"), name=block.get("name"))
-                if block.get("input"):
-                    self.sequence.add(index, compact(block["input"]))
+                self._open_call(key, block)
             case kind:
                 self.losses.add("not_carried", f"answer.{kind}", "The client's protocol has no such part.")
 
-    def _extend_block(self, index: Any, delta: dict[str, Any]) -> None:
+    def _open_call(self, key: int, block: dict[str, Any]) -> None:
+        """Input that stands in the first event of a block counts only if no piece of it follows."""
+        self.open(key, "call", id_=block.get("id"), name=block.get("name"))
+        if block.get("input"):
+            self._inputs[key] = compact(block["input"])
+
+    def _extend_block(self, key: int | None, delta: dict[str, Any]) -> None:
         match delta.get("type"):
             case "signature_delta":
-                data, item = self._seals.get(index, ("", ""))
-                self._seals[index] = (data + as_text(delta.get("signature")), item)
+                data, item = self._seals.get(key, ("", ""))
+                self._seals[key] = (data + as_text(delta.get("signature")), item)
             case "citations_delta":
                 self._lose_citations()
             case _:
-                for key in ("text", "thinking", "partial_json"):
-                    self.sequence.add(index, as_text(delta.get(key)))
+                for member in ("text", "thinking", "partial_json"):
+                    if text := as_text(delta.get(member)):
+                        self._inputs.pop(key, None)
+                        self.sequence.add(key, text)
 
-    def _close_block(self, index: Any) -> None:
-        sealed = self._seals.pop(index, None)
-        self.sequence.close(index, self.seal(*sealed) if sealed is not None else None)
+    def _close_block(self, key: int | None) -> None:
+        self.sequence.add(key, self._inputs.pop(key, ""))
+        sealed = self._seals.pop(key, None)
+        self.sequence.close(key, self.seal(*sealed) if sealed is not None else None)
 
     def _lose_citations(self) -> None:
         self.losses.add("citations", "answer.citations", "The client's protocol does not say what is cited.")

@@ -41,6 +41,8 @@ class GeminiReader(Reader):
         super().__init__(*given)
         self._prose: tuple[PartKind, int] | None = None
         self._count = 0
+        self._calls: set[tuple[str, str, str]] = set()
+        self._stopped = False
 
     def read_event(self, name: str | None, payload: dict[str, Any]) -> None:
         """One chunk."""
@@ -51,6 +53,7 @@ class GeminiReader(Reader):
         usage = pick(payload, "usageMetadata")
         if isinstance(usage, dict):
             self.report(gemini_usage(usage))
+        self._stopped = self.stop is not None
         for candidate in as_list(payload.get("candidates"))[:1]:
             found = as_dict(candidate)
             for part in as_list(as_dict(found.get("content")).get("parts")):
@@ -73,6 +76,8 @@ class GeminiReader(Reader):
             if signature:
                 self._end_prose(signature)
             return
+        if isinstance(call, dict) and self._is_again(call):
+            return
         if signature:
             self._seal_thinking(signature)
         if isinstance(call, dict):
@@ -87,6 +92,13 @@ class GeminiReader(Reader):
         else:
             for name in part:
                 self.losses.add("not_carried", f"answer.{name}", "The client's protocol has no such part.")
+
+    def _is_again(self, call: dict[str, Any]) -> bool:
+        """Whether the same call came before. One that has no id is taken for a repetition only after the reason to stop."""
+        one = (as_text(call.get("id")), as_text(call.get("name")), compact(call.get("args") or {}))
+        again = one in self._calls and bool(one[0] or self._stopped)
+        self._calls.add(one)
+        return again
 
     def _speak(self, kind: PartKind, text: str) -> None:
         if not text:

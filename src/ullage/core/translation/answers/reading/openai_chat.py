@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ullage.core.translation.requests.reading.common import as_dict, as_list, as_text
 from ullage.core.wire.answers.usage import openai_usage
 
-from .reader import Reader
+from .reader import Reader, as_index
 
 if TYPE_CHECKING:
     from ullage.core.content import StopReason
@@ -25,9 +25,14 @@ _STOPS: dict[str, StopReason] = {
     "tool_calls": "tool_calls",
 }
 
+_UNNUMBERED = "unnumbered"
+
 
 class ChatReader(Reader):
-    """Text, refusal and thinking come piece by piece; calls by their number, which some hosts leave out or repeat."""
+    """Text, refusal and thinking come piece by piece; calls by their number, which some hosts leave out or repeat.
+
+    An id that was told before means the same call where its number says no other.
+    """
 
     dialect: Dialect = "openai-chat"
 
@@ -37,7 +42,9 @@ class ChatReader(Reader):
         self._proses = 0
         self._calls: dict[Any, int] = {}
         self._ids: dict[Any, str] = {}
-        self._last: Any = None
+        self._told: dict[str, tuple[Any, int]] = {}
+        self._unnumbered = 0
+        self._last: tuple[Any, int] | None = None
 
     def read_event(self, name: str | None, payload: dict[str, Any]) -> None:
         """One chunk."""
@@ -64,16 +71,16 @@ class ChatReader(Reader):
                 self.report(openai_usage(usage))
         for choice in choices:
             if not choice.get("index"):
-                self._read_choice(choice, as_dict(choice.get(holder)))
+                self._read_choice(choice, as_dict(choice.get(holder)), is_whole=holder == "message")
 
-    def _read_choice(self, choice: dict[str, Any], message: dict[str, Any]) -> None:
+    def _read_choice(self, choice: dict[str, Any], message: dict[str, Any], *, is_whole: bool) -> None:
         self._speak("reasoning", message.get("reasoning_content") or message.get("reasoning"))
         self._read_content(message.get("content"))
         self._speak("refusal", message.get("refusal"))
-        for call in as_list(message.get("tool_calls")):
-            self._read_call(as_dict(call))
+        for place, call in enumerate(map(as_dict, as_list(message.get("tool_calls")))):
+            self._read_call({**call, "index": place} if is_whole else call)
         if isinstance(message.get("function_call"), dict):
-            self._extend("function_call", "", message["function_call"], custom=False)
+            self._extend(("function_call", 0), "", message["function_call"], custom=False)
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self.stop = _STOPS.get(reason.lower(), "end")
@@ -112,20 +119,34 @@ class ChatReader(Reader):
         self._extend(self._key(call, asked), call.get("id"), asked, custom=custom)
 
     def _key(self, call: dict[str, Any], asked: dict[str, Any]) -> Any:
-        """A call's number. Where every call is number 0, or none has one, a new id with a name begins a new call."""
-        number, call_id = call.get("index"), call.get("id")
-        if not isinstance(number, int):
-            if isinstance(call_id, str) and call_id:
-                return ("id", call_id)
-            return ("new", self.sequence.calls) if asked.get("name") else self._last
+        """A call's key. Where every call is number 0, or none has one, a new id with a name begins a new call."""
+        number, call_id = as_index(call.get("index")), as_text(call.get("id"))
+        told = self._told.get(call_id)
+        if told is not None and (number is None or told[0] in (number, _UNNUMBERED)):
+            return told
+        key = self._numbered(number, call_id, asked) if number is not None else self._next(call_id, asked)
+        if call_id and key is not None:
+            self._ids.setdefault(key, call_id)
+            self._told.setdefault(call_id, key)
+        return key
+
+    def _numbered(self, number: int, call_id: str, asked: dict[str, Any]) -> Any:
         key = (number, self._calls.get(number, 0))
+        begins = call_id or asked.get("name") or self._last is None or self._last[0] != _UNNUMBERED
+        if not begins and key not in self._ids:
+            return self._last
         if call_id and asked.get("name") and self._ids.get(key, call_id) != call_id:
             self._calls[number] = key[1] + 1
             self.sequence.close(key)
             key = (number, key[1] + 1)
-        if call_id:
-            self._ids.setdefault(key, call_id)
         return key
+
+    def _next(self, call_id: str, asked: dict[str, Any]) -> Any:
+        """Without a number, what has neither a new id nor a name goes on with the call before."""
+        if not call_id and not asked.get("name"):
+            return self._last
+        self._unnumbered += 1
+        return (_UNNUMBERED, self._unnumbered)
 
     def _extend(self, key: Any, call_id: Any, asked: dict[str, Any], *, custom: bool) -> None:
         self._end_prose()

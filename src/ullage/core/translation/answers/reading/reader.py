@@ -42,6 +42,7 @@ class Reader:
         self._model = model
         self._id = answer_id
         self._started = False
+        self._made_ids = 0
 
     def read_event(self, name: str | None, payload: dict[str, Any]) -> None:
         """One decoded event of a stream."""
@@ -78,7 +79,8 @@ class Reader:
         self.start()
         given = id_ if isinstance(id_, str) else ""
         if kind == "call" and not given and key not in self.sequence:
-            given = f"call_{self._id}_{self.sequence.calls + 1}"
+            self._made_ids += 1
+            given = f"call_{self._id}_{self._made_ids}"
         named = name if isinstance(name, str) else ""
         self.sequence.open(key, PartStart(kind=kind, id=given, name=named, custom=custom))
 
