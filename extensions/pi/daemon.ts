@@ -2,7 +2,7 @@
 // told of once. Nothing here decides anything.
 
 import { spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -127,32 +127,39 @@ export class Daemon {
 		return found && LOOPBACK.test(found.url) ? found : undefined;
 	}
 
-	/** Starts the daemon and waits until it answers, or has ended: then another one may have been faster. */
+	/** Starts the daemon, unless another Pi is at it, and waits until one answers, or ours has ended. */
 	private async start(): Promise<void> {
 		if (this.installed === undefined) return;
+		const folder = dirname(this.installed.address);
+		const mark = join(folder, "daemon.starting");
 		let ended = false;
+		const ours = claim(folder, mark);
 		try {
-			const folder = dirname(this.installed.address);
-			mkdirSync(folder, { recursive: true, mode: 0o700 });
-			const log = openSync(join(folder, "daemon.log"), "a", 0o600);
-			const [program, ...before] = this.command;
-			const child = spawn(program!, [...before, "serve"], { detached: true, stdio: ["ignore", log, log] });
-			child.on("error", () => (ended = true)).on("exit", () => (ended = true));
-			child.unref();
-			closeSync(log);
-		} catch {
-			return;
-		}
-		const until = Date.now() + DEADLINES.start;
-		while (Date.now() < until) {
-			const last = ended;
-			if (await this.hello()) return;
-			if (last) {
-				this.problem = `it could not be started, ${join(dirname(this.installed.address), "daemon.log")} says why`;
-				return;
+			if (ours) this.spawn(folder, () => (ended = true));
+			const until = Date.now() + DEADLINES.start;
+			while (Date.now() < until) {
+				const last = ended;
+				if (await this.hello()) return;
+				if (last) {
+					this.problem = `it could not be started, ${join(folder, "daemon.log")} says why`;
+					return;
+				}
+				await new Promise((done) => setTimeout(done, 50));
 			}
-			await new Promise((done) => setTimeout(done, 50));
+		} catch (error) {
+			this.problem = `it could not be started: ${reason(error)}`;
+		} finally {
+			if (ours) rmSync(mark, { force: true });
 		}
+	}
+
+	private spawn(folder: string, ended: () => void): void {
+		const log = openSync(join(folder, "daemon.log"), "a", 0o600);
+		const [program, ...before] = this.command;
+		const child = spawn(program!, [...before, "serve"], { detached: true, stdio: ["ignore", log, log] });
+		child.on("error", ended).on("exit", ended);
+		child.unref();
+		closeSync(log);
 	}
 
 	private lost(why: string): DaemonError {
@@ -205,6 +212,18 @@ export const MISMATCH = "extension and daemon do not fit together";
 
 export function reason(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether it is for us to start the daemon: not while another Pi does. A mark that was left behind holds for a moment. */
+function claim(folder: string, mark: string): boolean {
+	try {
+		mkdirSync(folder, { recursive: true, mode: 0o700 });
+		if (Date.now() - (statSync(mark, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > DEADLINES.start) rmSync(mark);
+		closeSync(openSync(mark, "wx", 0o600));
+		return true;
+	} catch {
+		return false;
+	}
 }
 
 function read<T>(file: string): T | undefined {

@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from tests.pi.host import NEWEST, OLDER, Host, find_pi
-from ullage.testing import FakeProvider, Fault, run_in_thread
+from ullage.testing import FakeProvider, Fault, Reply, Rule, run_in_thread
 
 pytestmark = pytest.mark.slow
 
 TOOL = "Please use the tool: list the files of this folder."
 MODELS = ("anthropic/anthropic-model", "openai/openai-model", "responses/responses-model")
 GOOGLE = "google/google-model"
+BROKEN = Fault(error_event=7)
 MARKED = "[ullage:local-only]MARK-SECRET[/ullage:local-only]"
 SMALL = """
 mode = "managed"
@@ -283,3 +284,51 @@ def test_another_extension_may_ask_for_a_route(make: Make, version: str) -> None
         });
     """)
     assert "chosen: anthropic/claude-" in host.run("-p", "/ask Say hello.").stderr
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_once_something_was_shown_no_other_model_takes_over_in_the_same_request(
+    make: Make, provider: FakeProvider, version: str
+) -> None:
+    host = make(version)
+    provider.script.add(Rule(reply=Reply(text="Some words that were shown. " * 200), times=1, fault=BROKEN))
+    done = host.run("-p", "--model", "ullage/auto", "Hello.", check=False)
+    assert done.returncode == 1
+    assert len(provider.requests) == 1
+    host.stop()
+    assert host.newest_manifest()["outcome"] == "error"
+
+
+def test_two_pis_share_the_daemon(make: Make) -> None:
+    host = make()
+    with host.open("--model", MODELS[0]) as one, host.open("--model", MODELS[1]) as another:
+        one.ask("prompt", message="One.")
+        number = json.loads((host.data / "daemon.json").read_text())["pid"]
+        another.ask("prompt", message="Two.")
+        one.ask("prompt", message="Three.")
+        assert json.loads((host.data / "daemon.json").read_text())["pid"] == number
+    host.stop()
+    sessions = json.loads(host.ullage("sessions", "list", "--json"))["sessions"]
+    assert sorted(one["calls"] for one in sessions) == [1, 2]
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_a_routed_request_is_planned_and_cleared_for_the_model_that_was_chosen(
+    make: Make, provider: FakeProvider, version: str
+) -> None:
+    settings = f"{SMALL}[privacy]\nenabled = true\n[routing.constraints]\nprovider_allow = ['anthropic', 'google']\n"
+    host = make(
+        version, settings=settings.replace("9000", "24000").replace("output_tokens = 100", "output_tokens = 8192")
+    )
+    for number in range(900):
+        (host.project / f"a-file-with-a-long-name-{number}.txt").touch()
+    with host.open("--model", "ullage/auto") as pi:
+        for turn in ("FIRST", "SECOND", "THIRD"):
+            pi.ask("prompt", message=f"MARK-{turn} {MARKED} {TOOL}")
+        assert not pi.notices
+    newest = provider.requests[-1].body.decode()
+    assert "MARK-THIRD" in newest and "MARK-FIRST" not in newest and "MARK-SECRET" not in newest
+    host.stop()
+    manifest = host.newest_manifest()
+    assert manifest["plan"]["messages"]["excluded"] > 0
+    assert manifest["route"]["target"] == manifest["target"]

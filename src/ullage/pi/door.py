@@ -112,12 +112,15 @@ class PiDoor:
             return {"resync": True}
         exchange = self._begin(asked, request, dialect, offered)
         if not exchange.managed:
+            exchange.ask()
             return {"id": exchange.id, "status": None}
         departure = await self._engine.depart(exchange, self._upstream)
         if departure.refusal is not None or asked.reason == _DIRECT:
             self._open.pop(exchange.id, None)
             exchange.ended("answered")
             self._engine.finish(exchange)
+        else:
+            exchange.ask()
         if departure.refusal is not None:
             return {"id": exchange.id, "refused": _refusal(departure.refusal)}
         own = departure.status is None and not self._settings.privacy.enabled
