@@ -156,7 +156,7 @@ async def test_an_answer_that_is_no_grade_is_ignored_and_not_asked_for_again(cli
 )
 async def test_a_broken_provider_costs_nothing_but_the_grade(client: UpstreamClient, fault: Fault) -> None:
     graded, classifying, _ = await _grade(client, fault, timeout_ms=2_000)
-    assert graded == Graded(note=f"classifier {HAIKU}: provider-error")
+    assert graded == Graded(note=f"classifier {HAIKU}: provider-error", asked=HAIKU, usd=0.0)
     assert classifying.report() == {"counts": {"provider-error": 1}, "usd": 0.0}
     assert isinstance(_consider(classifying), Question)
 
@@ -169,7 +169,7 @@ async def test_an_answer_that_is_none_is_a_bad_one(client: UpstreamClient, fault
 
 async def test_a_slow_provider_is_not_waited_for(client: UpstreamClient) -> None:
     graded, classifying, provider = await _grade(client, Fault(delay_ms=60_000), timeout_ms=20)
-    assert graded == Graded(note=f"classifier {HAIKU}: timeout")
+    assert graded == Graded(note=f"classifier {HAIKU}: timeout", asked=HAIKU)
     assert classifying.report()["counts"] == {"timeout": 1}
     assert len(provider.requests) <= 1
 

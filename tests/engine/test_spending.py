@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from tests.engine.observing import ANSWERS, Bench, asked
+from ullage.cli.why import explain
 from ullage.core.errors import CallError
 from ullage.core.spend import Spend, SpendLimits
 from ullage.core.wire import Dialect
@@ -20,6 +21,9 @@ from ullage.engine.pricing import is_free, local_day, time_zone
 from ullage.engine.spending import KEPT_UNDER, SessionLimits, Spending, overlay, read_session_limits
 from ullage.settings import Settings
 from ullage.stores import MemoryStore, RouteOverride
+from ullage.stores.exports import Selection, export
+from ullage.stores.metrics import report_metrics
+from ullage.stores.usage import report_usage
 
 USD = 1_000_000_000
 AT_MS = 1_780_000_000_000
@@ -189,6 +193,15 @@ def test_what_a_provider_says_of_a_cost_comes_before_its_usage() -> None:
     request = asked("/v1/chat/completions", {"model": "m", "messages": [{"role": "user", "content": "Hello."}]})
     call = bench.ask(request, answer)
     assert call.spend == {"usd": 0.0123}
+    assert bench.engine.flush()
+    [quota] = bench.engine.quotas.report(call.created_ms)
+    usage = report_usage(bench.store, since_ms=0, until_ms=call.created_ms)["total"]
+    [target] = report_metrics(bench.store, since_ms=0, until_ms=call.created_ms)["targets"]
+    [attempt] = export(bench.store, "attempts", Selection())
+    told = [row.cost_usd for row in export(bench.store, "events", Selection()) if row.kind == "usage_actual"]
+    everywhere = [quota["usd"], usage["cost_usd"], target["cost_usd"], attempt.cost_usd, *told]
+    assert everywhere == [0.0123] * 5
+    assert "It cost $0.0123." in list(explain(call))
     bench.engine.close()
 
 

@@ -20,6 +20,8 @@ from ullage.daemon import Daemon
 from ullage.engine.budgets import put_session_limits
 from ullage.engine.pricing import local_day
 from ullage.stores import open_store
+from ullage.stores.exports import Selection, export
+from ullage.stores.tasks import list_tasks
 from ullage.testing import FakeProvider, Fault, Reply, Rule, make_request
 from ullage.testing.gateway import run_gateway
 
@@ -285,6 +287,29 @@ async def test_every_attempt_of_a_routed_request_is_reserved_and_settled(
     assert spent.used / USD == pytest.approx(came.call.spend["usd"])
 
 
+async def test_a_task_counts_what_was_reserved_for_an_attempt_that_was_given_up(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """What the ledger keeps for it and what is told of the task are the same."""
+    fake.script.add(Rule(times=1, fault=Fault(delay_ms=10_000)))
+    answers(fake, 100)
+    request = make_request("anthropic", model="ullage/auto", turns=[EASY])
+    routing = {"failover": {"first_output_timeout_ms": 100}}
+    budget = {"daily_usd": 100, "on_exceed": "block"}
+    async with run_routed(fake, tmp_path, routing=routing, budget=budget) as gateway:
+        came = await ask(gateway, client, request)
+        spent = await asyncio.to_thread(total, gateway)
+        [task] = list_tasks(gateway.store)
+        told = [row for row in export(gateway.store, "events", Selection()) if row.kind == "budget_usage"]
+    first, last = came.route["attempts"]
+    assert (first["usd"], first["failure"]) == (None, "timeout")
+    assert task.cost_usd == pytest.approx(first["reserved_usd"] + last["usd"])
+    assert task.cost_usd == pytest.approx(spent.used / USD)
+    assert (task.cost_kind, task.targets) == ("estimated", {first["target"]: 1, last["target"]: 1})
+    assert [row.target_id for row in told] == [first["target"], last["target"]]
+    assert [row.cost_usd for row in told] == [None, last["usd"]]
+
+
 async def test_a_cap_holds_for_all_attempts_of_a_request_together(
     tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:
@@ -318,6 +343,10 @@ async def test_a_question_about_a_task_is_spending_too(
     assert came.status == (200 if asked else 402)
     assert len(fake.requests) == 2 * asked
     assert [one.calls for one in spent] == [2] * asked
+    if asked:
+        question, [last] = came.route["question"], came.route["attempts"]
+        assert question["target"] == LIGHT
+        assert sum(one.used for one in spent) / USD == pytest.approx(question["usd"] + last["usd"])
 
 
 async def test_a_call_that_cannot_be_priced_for_a_fault_of_ours_is_not_sent(

@@ -21,6 +21,9 @@ USAGE = {"input_fresh": 1_000, "cache_read": 10_000, "cache_write": 2_000, "outp
 USD = (1_000 * 2 + 10_000 * 0.2 + 2_000 * 2.5 + 500 * 10) / 1e6
 
 
+BROKEN = {"target": STRONG, "status": 200, "failure": "stream", "usd": None, "reserved_usd": 0.5}
+
+
 class Teller:
     """Puts calls of tasks into a store."""
 
@@ -115,6 +118,38 @@ def test_what_was_refused_cost_nothing_and_that_is_known(teller: Teller) -> None
     teller.call("t1", after_ms=1)
     task = teller.tell()
     assert (task.cost_usd, task.cost_kind) == (pytest.approx(USD), "known")
+
+
+def test_an_attempt_that_was_given_up_counts_with_what_was_reserved_for_it(teller: Teller) -> None:
+    slow = {"target": LIGHT, "failure": "timeout", "reserved_usd": 0.0025}
+    refused = {"target": "c/m", "status": 429, "failure": "rate-limit", "usd": 0.0, "reserved_usd": 0.0025}
+    last = {"target": STRONG, "status": 200, "usd": 0.25, "reserved_usd": 0.3, "committed": True}
+    spend = {"usd": 0.25, "reserved_usd": 0.3}
+    teller.call("t1", route={"attempts": [slow, refused, last]}, spend=spend)
+    task = teller.tell()
+    assert (task.cost_usd, task.cost_kind) == (pytest.approx(0.2525), "estimated")
+    assert (task.targets, task.calls) == ({LIGHT: 1, "c/m": 1, STRONG: 1}, 1)
+    teller.call("t2", route={"attempts": [refused, last]}, spend=spend)
+    assert (teller.tell("t2").cost_usd, teller.tell("t2").cost_kind) == (0.25, "known")
+
+
+def test_of_an_answer_that_broke_the_reservation_stays(teller: Teller) -> None:
+    teller.call("t1", outcome="cut", spend={"usd": None, "reserved_usd": 0.5}, route={"attempts": [BROKEN]})
+    assert (teller.tell().cost_usd, teller.tell().cost_kind) == (0.5, "estimated")
+    teller.call("t2", outcome="cut", spend={"usd": None}, route={"attempts": [{"target": STRONG, "status": 200}]})
+    assert (teller.tell("t2").cost_usd, teller.tell("t2").cost_kind) == (pytest.approx(USD), "estimated")
+
+
+def test_what_a_small_model_was_asked_about_a_task_is_paid_by_it(teller: Teller) -> None:
+    teller.call("t1", route={"question": {"target": LIGHT, "usd": 0.5}})
+    assert (teller.tell().cost_usd, teller.tell().cost_kind) == (pytest.approx(USD + 0.5), "known")
+    teller.call("t2", route={"question": {"target": LIGHT, "usd": None}})
+    assert (teller.tell("t2").cost_usd, teller.tell("t2").cost_kind) == (pytest.approx(USD), "estimated")
+
+
+def test_where_nobody_was_asked_nothing_was_paid(teller: Teller) -> None:
+    teller.call("t1", outcome="answered", usage=None)
+    assert (teller.tell().cost_usd, teller.tell().cost_kind, teller.tell().targets) == (0.0, "known", {})
 
 
 def test_without_prices_there_is_no_cost(teller: Teller) -> None:

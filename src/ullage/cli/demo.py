@@ -127,7 +127,7 @@ def _total(calls: list[CallRecord]) -> str:
     def uncached(call: CallRecord) -> CallRecord:
         usage = call.usage or {}
         fresh = sum(usage.get(name) or 0 for name in ("input_fresh", "cache_read", "cache_write"))
-        return replace(call, usage={"input_fresh": fresh, "output": usage.get("output") or 0})
+        return replace(call, usage={"input_fresh": fresh, "output": usage.get("output") or 0}, spend=None)
 
     spent = [sum(cost_of(call) or 0 for call in some) for some in (calls, map(uncached, calls))]
     model = calls[-1].model

@@ -99,11 +99,11 @@ def _cache(cache: dict[str, Any]) -> Iterator[str]:
 
 
 def cost_of(call: CallRecord) -> int | None:
-    """What the call cost by the prices of its time, in nano-USD; `None` where they are not known."""
-    from ullage.core.profiles.cache_rules import find_cache_rule
-    from ullage.stores.metrics import cost_nano_usd
+    """What the call cost, in nano-USD; `None` where nobody knows."""
+    from ullage.stores import metrics
+    from ullage.stores.route_records import facts_of
 
-    return cost_nano_usd(call.usage or {}, _prices(call), find_cache_rule(call.provider, call.model))
+    return metrics.cost_of(facts_of(call))
 
 
 def _prices(call: CallRecord) -> Prices | None:

@@ -8,6 +8,8 @@ from .health import Outcome, find_retry
 from .quota import Answered, quota_headers
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .exchange import Exchange, GivenUp
     from .routing import Decision
 
@@ -38,21 +40,23 @@ def answered_of(given_up: GivenUp) -> Answered | None:
     )
 
 
-def report_given_up(given_up: GivenUp) -> dict[str, Any]:
-    """An attempt that came to nothing, in the record of its call."""
+def report_given_up(given_up: GivenUp, spend: Mapping[str, Any]) -> dict[str, Any]:
+    """An attempt that came to nothing, in the record of its call, with what is known of its cost."""
     return {
         "target": given_up.target,
         "status": given_up.status,
         "failure": given_up.failure.kind,
         "ms_to_first": given_up.first_ms,
-        "usd": None,
+        **_money(spend),
         "committed": False,
         "at_ms": given_up.asked_ms,
         "ms": given_up.at_ms - given_up.asked_ms,
     }
 
 
-def report_last(decision: Decision, exchange: Exchange, outcome: Outcome | None, usd: float | None) -> dict[str, Any]:
+def report_last(
+    decision: Decision, exchange: Exchange, outcome: Outcome | None, spend: Mapping[str, Any]
+) -> dict[str, Any]:
     """The attempt that the request ended with. `committed`: the client got what it answered."""
     failure = outcome.failure if outcome is not None else exchange.failure
     return {
@@ -61,8 +65,13 @@ def report_last(decision: Decision, exchange: Exchange, outcome: Outcome | None,
         "failure": failure.kind if failure is not None else None,
         "ms_to_first": exchange.first_ms,
         "ms_to_output": exchange.output_ms,
-        "usd": usd,
+        **_money(spend),
         "committed": exchange.status is not None,
         "at_ms": exchange.asked_ms,
         "ms": round(exchange.last_ms - (exchange.asked_ms - exchange.created_ms), 3),
     }
+
+
+def _money(spend: Mapping[str, Any]) -> dict[str, float | None]:
+    """What an attempt cost, and what was reserved for it, which stays where nobody knows the cost."""
+    return {"usd": spend.get("usd"), "reserved_usd": spend.get("reserved_usd")}

@@ -27,10 +27,10 @@ from ullage.core.routing.classifier import Verdict, is_uncertain, read_verdict
 from ullage.core.routing.filtering import Limits, Needs, Pin, find_eligible
 from ullage.core.routing.pricing import request_cost_usd
 from ullage.core.wire import DIALECTS, read_answer
-from ullage.stores.metrics import cost_nano_usd
 from ullage.upstream.asking import Target, ask
 from ullage.upstream.questions import Worded, read_text, word_question
 
+from .costing import cost_of_usage
 from .quota import Answered
 from .targets import Destination
 
@@ -91,10 +91,13 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 class Graded(Struct, frozen=True, kw_only=True):
-    """What the task is known by from now on: `verdict` is `None` where nothing was learned, `note` says so in a few words."""
+    """What the task is known by from now on: `verdict` is `None` where nothing was learned, `note` says so in a few words.
+    `asked` is the target that was asked, `usd` what that cost, `None` where nobody knows."""
 
     verdict: Verdict | None = None
     note: str | None = None
+    asked: str | None = None
+    usd: float | None = None
 
 
 NOT_ASKED = Graded()
@@ -147,7 +150,7 @@ class Classifying:
                 self._timeouts, self._paused_until_ms = 0, now_ms + PAUSE_MS
         else:
             self._timeouts = 0
-        cost = self._charge(question, reply.usage, now_ms) if reply.usage is not None else ""
+        usd = self._charge(question, reply.usage, now_ms) if reply.usage is not None else None
         verdict = read_verdict(reply.text) if reply.text is not None else None
         if verdict is None and failure is None:
             failure = "bad-answer"
@@ -156,7 +159,14 @@ class Classifying:
         self._counts[failure or "answered"] += 1
         by = question.destination.target
         told = f"classified by {by}" if failure is None else f"classifier {by}: {failure}"
-        return Graded(verdict=verdict, note=told + cost)
+        if usd is not None:
+            told += f" ({usd:.6f} USD)"
+        return Graded(
+            verdict=verdict,
+            note=told,
+            asked=by if failure != "budget" else None,
+            usd=0.0 if failure == "provider-error" else usd,
+        )
 
     def report(self) -> dict[str, Any]:
         """How often it was asked and what came of it, by word, and what the answers cost in USD, as far as prices are known."""
@@ -231,15 +241,15 @@ class Classifying:
             return is_loopback(urlsplit(destination.root).hostname or "")
         return usd <= self._settings.max_usd
 
-    def _charge(self, question: Question, usage: Usage, now_ms: int) -> str:
-        """Counts what an answer cost, and tells it."""
+    def _charge(self, question: Question, usage: Usage, now_ms: int) -> float | None:
+        """Counts what an answer cost, USD; `None` where nobody knows."""
         there = question.destination
         rule = find_cache_rule(there.provider, there.model)
-        nano_usd = cost_nano_usd(msgspec.to_builtins(usage), question.prices, rule)
+        nano_usd = cost_of_usage(usage, question.prices, rule)
         usd = None if nano_usd is None else nano_usd / 1_000_000_000
         self._quotas.note(Answered(provider=there.provider, status=_OK, asked_ms=now_ms, at_ms=now_ms, usd=usd))
         self._usd += usd or 0.0
-        return "" if usd is None else f" ({usd:.6f} USD)"
+        return usd
 
     def _keep(self, key: tuple[str, str, int], verdict: Verdict | None) -> None:
         self._cache[key] = verdict

@@ -472,6 +472,8 @@ class Departing:
             reply = yield graded
             assert reply is not None, "an answer came"
             graded = self.classifying.settle(graded, reply, now_ms=exchange.created_ms)
+            if graded.asked is not None:
+                observation.question = {"target": graded.asked, "usd": graded.usd}
         asked = replace(asked, graded=graded)
         decision = self._routing.decide(asked)
         if asked.counting and decision.destination.dialect != conversation.dialect:

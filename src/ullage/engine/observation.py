@@ -26,7 +26,7 @@ class Observation(Struct):
     """Filled in by the reader as the exchange passes. `session` is empty for a helper request that names none; `project` is the
     folder that the client says it works in. `virtual`: it names no model of a provider, so it must not be sent as it is;
     `later` is what is sent of it, to be accounted for once it is on its way; `attempts` are those that came to nothing, `notes`
-    are told with the route."""
+    are told with the route; `question` is what was asked of a small model about the task, and what that cost."""
 
     caller: Caller = _UNKNOWN
     session: str = ""
@@ -53,6 +53,7 @@ class Observation(Struct):
     route: dict[str, Any] | None = None
     session_route: dict[str, Any] | None = None
     attempts: tuple[dict[str, Any], ...] = ()
+    question: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
     spend: dict[str, Any] | None = None
     unparsed: bool = False
@@ -74,4 +75,5 @@ class Observation(Struct):
             messages=self.messages,
             virtual=self.virtual,
             attempts=self.attempts,
+            question=self.question,
         )

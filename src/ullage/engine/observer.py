@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ullage.core.errors import PrivacyError, StoreError
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from .health import Outcome
     from .knowledge import Sources
     from .observation import Observation
-    from .quota import Answered
     from .targets import Targets
     from .watching import Watcher
 
@@ -250,8 +249,7 @@ class Observer:
         is_waited_for = future.set_running_or_notify_cancel()
         try:
             observation, address = self._open[exchange.id], exchange.address
-            self.spending.give_up(exchange, given_up)
-            self._note_failed(observation, given_up)
+            self._note_failed(observation, given_up, self.spending.give_up(exchange, given_up))
             if not is_waited_for:
                 return  # the client has left
             again, departure = self._departing.depart_again(observation, exchange, given_up)
@@ -287,8 +285,8 @@ class Observer:
         if departure.refusal is None:
             self._departing.note_sent(again, exchange)
 
-    def _note_failed(self, observation: Observation, given_up: GivenUp) -> None:
-        observation.attempts = (*observation.attempts, report_given_up(given_up))
+    def _note_failed(self, observation: Observation, given_up: GivenUp, spend: dict[str, Any]) -> None:
+        observation.attempts = (*observation.attempts, report_given_up(given_up, spend))
         answered = answered_of(given_up)
         if answered is not None:
             self.quotas.note(answered)
@@ -334,17 +332,17 @@ class Observer:
             self._watchers.tell(self._reader.finish(observation, exchange, self._settle))
 
     def _settle(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
+        self._settle_spend(observation, exchange, answer)
         answered = outcome = None
         if not exchange.given_up:  # else it is noted already
-            answered = read_answered(observation, exchange, answer)
+            answered = read_answered(exchange, answer, (observation.spend or {}).get("usd"))
             outcome = read_outcome(observation, exchange, answer)
         if answered is not None:
             self.quotas.note(answered)
         if outcome is not None:
             self.health.note(outcome)
         self._routing.settle(observation, exchange, answer, outcome)
-        self._report_attempts(observation, exchange, outcome, answered)
-        self._settle_spend(observation, exchange, answer)
+        self._report_attempts(observation, exchange, outcome)
         self._departing.note_answer(observation, exchange, answer)
 
     def _settle_spend(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
@@ -365,14 +363,16 @@ class Observer:
             free=exchange.outcome == "answered" or is_free(exchange.status, code),
         )
 
-    def _report_attempts(
-        self, observation: Observation, exchange: Exchange, outcome: Outcome | None, answered: Answered | None
-    ) -> None:
+    def _report_attempts(self, observation: Observation, exchange: Exchange, outcome: Outcome | None) -> None:
         decision, route = observation.decision, observation.route
         if decision is None or route is None or exchange.endpoint.purpose != "generate":
             return
         attempts = list(observation.attempts)
         if not exchange.given_up:
-            usd = answered.usd if answered is not None else None
-            attempts.append(report_last(decision, exchange, outcome, usd))
-        observation.route = {**route, "notes": [*route["notes"], *observation.notes], "attempts": attempts}
+            attempts.append(report_last(decision, exchange, outcome, observation.spend or {}))
+        observation.route = {
+            **route,
+            "notes": [*route["notes"], *observation.notes],
+            "attempts": attempts,
+            "question": observation.question,
+        }

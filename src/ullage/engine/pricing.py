@@ -6,18 +6,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import msgspec
-
 from ullage.core.privacy.hosts import is_loopback
 from ullage.core.profiles.cache_rules import find_cache_rule
 from ullage.core.routing.turn import read_turn
 from ullage.core.spend import Spend
-from ullage.core.spend.ledger import to_nano
 from ullage.core.spend.worst import likely_most, output_allowance, worst_cost
 from ullage.core.wire.output import requested_output
-from ullage.stores.metrics import cost_nano_usd
 
 from .classifying import OUTPUT_TOKENS
+from .costing import cost_of_usage
 from .kinds import CONVERSATION
 
 if TYPE_CHECKING:
@@ -40,8 +37,6 @@ _NOT_REACHED = frozenset({"upstream_refused", "upstream_dns", "upstream_tls"})
 _CHARS_A_TOKEN = 3
 _HOUR_MARK = b'"1h"'
 """How a request asks Anthropic to hold its prompt for an hour, which costs more to write."""
-_MOST_USD = 1_000_000
-"""More than any call costs: whoever says so means something else."""
 
 
 class Pricing:
@@ -107,12 +102,8 @@ class Pricing:
         """What a call cost, nano-USD: what the provider says, else its usage at list prices; `None` where nobody knows."""
         if usage is None:
             return None
-        reported = (usage.raw or {}).get("cost")
-        if isinstance(reported, int | float) and not isinstance(reported, bool) and 0 < reported < _MOST_USD:
-            return to_nano(reported)
         prices = self._prices(observation, self._profile(observation, exchange))
-        rule = find_cache_rule(exchange.provider, observation.model)
-        found = cost_nano_usd(msgspec.to_builtins(usage), prices, rule)
+        found = cost_of_usage(usage, prices, find_cache_rule(exchange.provider, observation.model))
         return 0 if found is None and _is_here(exchange.root) else found
 
     def _profile(self, observation: Observation, exchange: Exchange) -> ModelProfile:
@@ -187,8 +178,7 @@ def question_cost(question: Question, usage: Usage | None) -> int | None:
     if usage is None:
         return None
     there = question.destination
-    rule = find_cache_rule(there.provider, there.model)
-    return cost_nano_usd(msgspec.to_builtins(usage), question.prices, rule)
+    return cost_of_usage(usage, question.prices, find_cache_rule(there.provider, there.model))
 
 
 def local_day(at_ms: int) -> str:

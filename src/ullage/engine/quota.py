@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.core.errors import StoreError
-from ullage.core.profiles.cache_rules import find_cache_rule
 from ullage.core.quota import (
     Observed,
     QuotaLimits,
@@ -26,7 +25,6 @@ from ullage.core.quota import (
 )
 from ullage.core.routing.scoring import NO_SIGNALS, Signals
 from ullage.stores import EventRecord, RouteOverride
-from ullage.stores.metrics import cost_nano_usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from ullage.stores import Store
 
     from .exchange import Exchange
-    from .observation import Observation
 
 KEPT_UNDER = ("ullage:quota", "providers")
 """Session and key of the row that survives a restart. No session of a client has that name."""
@@ -232,9 +229,10 @@ def make_quota_rules(settings: QuotaSettings) -> QuotaRules:
     )
 
 
-def read_answered(observation: Observation, exchange: Exchange, answer: Answer | None) -> Answered | None:
-    """What an exchange that is over says of its provider's quota; `None` for one that asked for no answer of a model."""
-    if exchange.endpoint.purpose != "generate" or exchange.status is None:
+def read_answered(exchange: Exchange, answer: Answer | None, usd: float | None) -> Answered | None:
+    """What an exchange that is over and cost `usd` says of its provider's quota; `None` for one that asked for no answer of a
+    model, and for one that we have answered."""
+    if exchange.endpoint.purpose != "generate" or exchange.status is None or exchange.outcome == "answered":
         return None
     return Answered(
         provider=exchange.provider,
@@ -242,19 +240,10 @@ def read_answered(observation: Observation, exchange: Exchange, answer: Answer |
         asked_ms=exchange.asked_ms,
         at_ms=exchange.created_ms + round(exchange.last_ms),
         headers=quota_headers(exchange.answer_headers),
-        usd=_cost_usd(observation, exchange, answer),
+        usd=usd,
         error_type=answer.error_type if answer is not None else None,
         error_message=answer.error_message if answer is not None else None,
     )
-
-
-def _cost_usd(observation: Observation, exchange: Exchange, answer: Answer | None) -> float | None:
-    if observation.sight is None or answer is None or answer.usage is None:
-        return None
-    prices = observation.sight.awareness.profile.prices
-    rule = find_cache_rule(exchange.provider, observation.model)
-    nano_usd = cost_nano_usd(msgspec.to_builtins(answer.usage), prices, rule)
-    return None if nano_usd is None else nano_usd / 1_000_000_000
 
 
 def quota_headers(headers: Mapping[bytes, bytes]) -> tuple[tuple[str, str], ...]:

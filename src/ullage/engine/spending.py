@@ -154,10 +154,12 @@ class Spending:
         self._worker.put(lambda: self._settle(exchange.id, spend, cost, at_ms, free=free), urgent=True)
         return _report(held, cost, free=free)
 
-    def give_up(self, exchange: Exchange, given_up: GivenUp) -> None:
-        """Counts an attempt that came to nothing, before the next one is sent."""
+    def give_up(self, exchange: Exchange, given_up: GivenUp) -> dict[str, Any]:
+        """Counts an attempt that came to nothing, before the next one is sent. What the record of its call says of it."""
         free = is_free(given_up.status, given_up.failure.code)
+        held = self._held.get(exchange.id)
         self._worker.put(lambda: self._end(exchange.id, None, given_up.at_ms, free=free), urgent=True)
+        return _report(held, None, free=free)
 
     def forget(self, exchange: Exchange) -> None:
         """What is reserved for an attempt that was never sent, as its request was over before, is free again."""

@@ -13,6 +13,8 @@ from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from msgspec.structs import replace
+
 from ullage.core.calibration import round_ratio
 from ullage.core.errors import CallError
 from ullage.core.profiles.cache_rules import find_cache_rule
@@ -103,9 +105,11 @@ def attempts_of(call: AttemptRecord) -> tuple[AttemptMade, ...]:
     """The targets that were asked, the last one last; none where we answered or it was only counted."""
     if call.outcome == "answered" or call.kind in NO_ATTEMPTS:
         return ()
-    if call.route is not None and call.route.attempts:
-        return call.route.attempts
     cost = cost_of(call)
+    usd = None if cost is None else cost / NANO
+    if call.route is not None and call.route.attempts:
+        *before, last = call.route.attempts
+        return *before, replace(last, usd=usd) if last.usd is None else last
     failed = delivered(call.outcome, call.status) is False
     return (
         AttemptMade(
@@ -114,7 +118,7 @@ def attempts_of(call: AttemptRecord) -> tuple[AttemptMade, ...]:
             failure=call.outcome if failed else None,
             ms_to_first=call.first_byte_ms,
             ms_to_output=call.first_output_ms,
-            usd=None if cost is None else cost / NANO,
+            usd=usd,
             committed=call.status is not None,
             at_ms=call.created_ms,
             ms=call.duration_ms,
@@ -201,7 +205,7 @@ class Tally:
     def _add_usage(self, call: AttemptRecord, usage: dict[str, Any]) -> None:
         for part in (*_INPUTS, "output"):
             self._tokens[part] += usage.get(part) or 0
-        cost = cost_nano_usd(usage, call.prices, find_cache_rule(call.provider, call.model))
+        cost = cost_of(call)
         if cost is None:
             self._unpriced += 1
         else:
@@ -244,7 +248,8 @@ def cost_nano_usd(usage: dict[str, Any], prices: Prices | None, rule: CacheRule)
 
 
 def cost_of(call: AttemptRecord) -> int | None:
-    """What a call cost, in billionths of a dollar; `None` where no usage was reported, or a price is not known."""
+    """What a call cost, in billionths of a dollar, as it was counted when it was over; `None` where no usage was reported, or a
+    price is not known. It is the one that its last target asks for."""
     usd = (call.spend or {}).get("usd")
     if isinstance(usd, float | int):
         return round(usd * NANO)

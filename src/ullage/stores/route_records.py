@@ -93,7 +93,7 @@ class AttemptTask(Struct, frozen=True, kw_only=True):
 
 class AttemptMade(Struct, frozen=True, kw_only=True):
     """One target that was asked for an answer, at `at_ms` (epoch milliseconds), and what came of it within `ms` milliseconds.
-    `committed`: its answer went to the client."""
+    `committed`: its answer went to the client. Where nobody knows what it cost, `usd`, what was reserved for it stays."""
 
     target: str
     status: int | None = None
@@ -101,6 +101,7 @@ class AttemptMade(Struct, frozen=True, kw_only=True):
     ms_to_first: float | None = None
     ms_to_output: float | None = None
     usd: float | None = None
+    reserved_usd: float | None = None
     committed: bool = False
     at_ms: int | None = None
     ms: float | None = None
@@ -111,8 +112,16 @@ class AttemptMade(Struct, frozen=True, kw_only=True):
         return self.ms_to_first if self.ms_to_output is None else self.ms_to_output
 
 
+class QuestionPut(Struct, frozen=True, kw_only=True):
+    """A question to a small model about a task, and what it cost; `None` where nobody knows."""
+
+    target: str
+    usd: float | None = None
+
+
 class AttemptRoute(Struct, frozen=True, kw_only=True):
-    """What is kept of a route without the scores of its candidates. `attempts` are those of this call, the last one included."""
+    """What is kept of a route without the scores of its candidates. `attempts` are those of this call, the last one included;
+    `question` was put before a target was chosen."""
 
     task_id: str | None = None
     target: str | None = None
@@ -125,6 +134,7 @@ class AttemptRoute(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     task: AttemptTask = AttemptTask()
     attempts: tuple[AttemptMade, ...] = ()
+    question: QuestionPut | None = None
     switch: dict[str, Any] | None = None
 
     @property

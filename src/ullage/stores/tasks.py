@@ -12,27 +12,28 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from ullage.core.profiles.cache_rules import find_cache_rule
 from ullage.core.profiles.pricing import prices_at
 
 from .base import ATTEMPTS_READ
-from .metrics import NO_ATTEMPTS, cost_nano_usd
+from .metrics import NO_ATTEMPTS, attempts_of
 from .report import iso_time
 from .route_records import AttemptRecord, Judgement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from .base import Reader
-    from .route_records import OutcomeRecord
+    from .route_records import AttemptMade, OutcomeRecord
 
 Delivery = Literal["unknown", "failure", "cancelled"]
 """What the provider made of it: `unknown` where all was delivered, for that does not say how the task went."""
 
+_Cost = tuple[float | None, bool]
+"""USD, as far as a price is known, and whether that is all that can be known of it."""
+
 _HELPER = "helper"
 _FAILURES = frozenset({"error", "cut"})
 _INPUTS = ("input_fresh", "cache_read", "cache_write")
-_NANO = 1_000_000_000
 _MILLION = 1_000_000
 _ERROR = 400
 _MOST_CALLS = 1_000
@@ -42,9 +43,10 @@ _ALL = 10_000
 class TaskSummary(Struct, frozen=True, kw_only=True):
     """One task. Times are milliseconds, `started_ms` since the epoch; tokens are of all its calls, `input_tokens` whole prompts.
 
-    `targets` has how many calls each got, in the order in which it came to them; `last_target` ended it, and `switches` is how
-    often the target changed. `cost_usd` is `known` where the usage and the price of every call are, else `estimated`, and `None`
-    where no price is known. `settled`: the last call asked for no further tool. `assessment` is what the user said of it last.
+    `targets` has how often each was asked, in the order in which it came to them; `last_target` ended it, and `switches` is how
+    often the target changed from call to call. `cost_usd` is of every attempt and of what a small model was asked about the task:
+    `known` where the usage and the price of each are, else `estimated`, with what was reserved for it, and `None` where no price
+    is known. `settled`: the last call asked for no further tool. `assessment` is what the user said of it last.
     """
 
     task_id: str
@@ -76,8 +78,9 @@ def summarize_task(
     ordered = sorted(calls, key=lambda call: (call.created_ms, call.id))
     first, last = ordered[0], ordered[-1]
     visited = [call.target for call in ordered]
+    asked = [one.target for call in ordered for one in attempts_of(call)]
     paid = [*ordered, *helpers]
-    costs = [_cost(call) for call in paid]
+    costs = [cost for call in paid for cost in _costs(call)]
     known = [usd for usd, _ in costs if usd is not None]
     route = next((call.route for call in reversed(ordered) if call.kinds), last.route)
     return TaskSummary(
@@ -86,7 +89,7 @@ def summarize_task(
         started_ms=first.created_ms,
         duration_ms=_end_ms(ordered) - first.created_ms,
         settled=last.outcome not in ("ok", "unparsed") or not last.tool_calls,
-        targets={target: visited.count(target) for target in dict.fromkeys(visited)},
+        targets={target: asked.count(target) for target in dict.fromkeys(asked)},
         last_target=visited[-1],
         calls=len(ordered),
         kinds=route.task.kinds if route is not None else (),
@@ -195,19 +198,31 @@ def _delivery(last: AttemptRecord) -> Delivery:
     return "failure" if last.outcome in _FAILURES else "unknown"
 
 
-def _cost(call: AttemptRecord) -> tuple[float | None, bool]:
-    """What a call cost in USD, as far as a price is known, and whether that is all that can be known of it."""
-    prices = call.prices
-    if call.usage is not None:
-        nano = cost_nano_usd(call.usage, prices, find_cache_rule(call.provider, call.model))
-        return (None, False) if nano is None else (nano / _NANO, True)
-    if call.outcome == "answered" or (call.outcome == "error" and (call.status or 0) >= _ERROR):
-        return 0.0, True  # nothing was sent, or it was refused
-    tokens = call.estimated_input_tokens
-    if prices is None or tokens is None:
-        return None, False
-    price = prices_at(prices, tokens).input
-    return (None if price is None else tokens * price / _MILLION), False
+def _costs(call: AttemptRecord) -> Iterator[_Cost]:
+    """What was paid for a call: the question about its task, the attempts that were given up, and the one that it ended with."""
+    if call.route is not None and call.route.question is not None:
+        usd = call.route.question.usd
+        yield usd, usd is not None
+    made = attempts_of(call)
+    for one in made[:-1]:
+        yield (one.reserved_usd, False) if one.usd is None else (one.usd, True)
+    yield _last_cost(call, made[-1] if made else None)
+
+
+def _last_cost(call: AttemptRecord, last: AttemptMade | None) -> _Cost:
+    if last is None:
+        return 0.0, True  # nobody was asked
+    if last.usd is not None:
+        # What a broken answer told of its usage is the least that it cost.
+        is_whole = call.spend is None or call.spend.get("usd") is not None
+        return (last.usd, True) if is_whole else (max(last.usd, last.reserved_usd or 0.0), False)
+    if last.reserved_usd is not None:
+        return last.reserved_usd, False
+    if call.spend is None and call.outcome == "error" and (call.status or 0) >= _ERROR:
+        return 0.0, True  # it was refused
+    prices, tokens = call.prices, call.estimated_input_tokens
+    price = prices_at(prices, tokens).input if prices is not None and tokens is not None else None
+    return (None if price is None or tokens is None else tokens * price / _MILLION), False
 
 
 def _tokens(calls: Sequence[AttemptRecord], part: str) -> int:

@@ -6,9 +6,8 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ullage.core.errors import CallError
-from ullage.core.profiles.cache_rules import find_cache_rule
 
-from .metrics import cost_nano_usd
+from .metrics import cost_of
 from .report import iso_time
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class _Sum:
             return
         for part in _PARTS:
             self._parts[part] += call.usage.get(part) or 0
-        nano = cost_nano_usd(call.usage, call.prices, find_cache_rule(call.provider, call.model))
+        nano = cost_of(call)
         self._priced += nano is not None
         self._unpriced += nano is None
         self._nano_usd += nano or 0

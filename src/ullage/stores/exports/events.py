@@ -103,7 +103,7 @@ def _of_call(call: AttemptRecord) -> Iterator[EventRow]:
         yield _row(
             call,
             "budget_usage",
-            {**call.spend, "exceeded": exceeded},
+            {**call.spend, "exceeded": exceeded, **({"attempt": f"{call.id}:{len(made)}"} if made else {})},
             cost_usd=usd if isinstance(usd, float | int) else None,
         )
 
@@ -156,6 +156,9 @@ def _of_attempt(
         success=done,
         source="provider",
     )
+    if one.reserved_usd is not None and not (last and call.spend is not None):
+        reserved = {"attempt": attempt, "reserved_usd": one.reserved_usd}
+        yield _row(call, "budget_usage", reserved, number, one.target, at_ms=at_ms, cost_usd=one.usd)
     if last and call.usage is not None:
         usage = {"attempt": attempt, **call.usage}
         yield _row(call, "usage_actual", usage, number, one.target, at_ms=at_ms, cost_usd=one.usd, source="provider")

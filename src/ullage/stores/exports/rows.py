@@ -110,7 +110,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     started_at: Annotated[str, Meta(description="when its first call came")]
     duration_ms: Annotated[float, Meta(description="until its last call was over")]
     settled: Annotated[bool, Meta(description="whether its last call asked for no further tool")]
-    targets: Annotated[Names, Meta(description="the targets that it came to, in their order")]
+    targets: Annotated[Names, Meta(description="the targets that were asked, in their order")]
     calls: Annotated[int, Meta(description="its calls")]
     switches: Annotated[int, Meta(description="how often the target changed")]
     escalated: Annotated[bool, Meta(description="whether it was moved to a stronger target")]
@@ -122,7 +122,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     input_tokens: Annotated[int, Meta(description="tokens of all prompts")]
     cache_read_tokens: Annotated[int, Meta(description="those of them that were read from a cache")]
     output_tokens: Annotated[int, Meta(description="tokens of all answers")]
-    cost_usd: Annotated[float | None, Meta(description="with what its client asked for meanwhile")]
+    cost_usd: Annotated[float | None, Meta(description="of all attempts, with what its client asked for meanwhile")]
     cost_kind: Annotated[str, Meta(description="`known`, or `estimated` where a part is not known")]
 
 
