@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gzip
 import json
+import threading
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 from msgspec import structs
 
 from tests.faults.rig import words
-from tests.gateway.routes import ask, override
+from tests.gateway.routes import ask, know_targets, override
 from ullage.core.content import Usage
 from ullage.core.translation import Terms, TranslatedRequest
 from ullage.core.wire import DIALECTS, Dialect
@@ -306,6 +307,39 @@ async def test_the_first_words_of_a_translated_stream_do_not_wait_for_the_last(
                 while seen.count(b"word") < 10:
                     seen += await response.content.readany()
             response.close()
+
+
+@pytest.mark.parametrize("attempts", [1, 2])
+async def test_a_whole_answer_that_stalls_ends_with_the_time_of_the_request(
+    attempts: int, tmp_path: Path, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was sent before the translation: the client is told why, also where no more of an answer was held back."""
+    monkeypatch.setattr("ullage.gateway.hearing.MOST_HELD_BYTES", 10)
+    stalls = Rule(reply=Reply(text="word " * 200), fault=Fault(stall_after=300))
+    failover = {"max_attempts": attempts, "request_timeout_ms": 300}
+    async with FakeProvider([stalls]) as fake:
+        async with speaking(fake, tmp_path, "openai-chat", routing={"failover": failover}) as gateway:
+            know_targets(gateway)
+            came = await ask(gateway, client, make_request("anthropic", model="auto", turns=HELLO))
+        assert len(fake.requests) == 1
+    error = json.loads(came.body)["error"]
+    assert (came.status, error["code"]) == (504, "request_timeout")
+    assert came.headers["x-ullage-attempts"] == "1"
+    assert came.call.outcome == "error"
+    assert came.route["attempts"][0]["failure"] == "timeout"
+
+
+async def test_a_long_answer_is_translated_while_others_are_served(
+    tmp_path: Path, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workers: list[int] = []
+    finish = TranslatedAnswer.finish
+    monkeypatch.setattr(TranslatedAnswer, "finish", lambda one: workers.append(threading.get_ident()) or finish(one))
+    async with FakeProvider([Reply(text="word " * 60_000)]) as fake:
+        async with speaking(fake, tmp_path, "openai-chat") as gateway:
+            came = await ask(gateway, client, make_request("anthropic", model="auto", turns=HELLO))
+    assert json.loads(came.body)["content"][0]["text"] == "word " * 60_000
+    assert workers and workers[0] != threading.get_ident()
 
 
 ROUND = (*DIALECTS, *DIALECTS[::-1])

@@ -7,7 +7,7 @@ something, and after that no other target is asked.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ullage.core.errors import UpstreamError
 from ullage.core.health import (
@@ -171,13 +171,24 @@ class Delivery:
         extra = [(b"x-ullage-request", exchange.id.encode()), *_told(routed, heard)]
         translated = settle_stream(heard.departure.translated, routed.endpoint, routed.query)
         end: End = "cut"
+        begun = False
+
+        async def begin(message: dict[str, Any]) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
         try:
             async with _limit(machine):
                 if translated is None:
-                    end = await relay(heard, send, exchange, extra)
+                    end = await relay(heard, begin, exchange, extra)
                 else:
-                    end = await relay_translated(heard, send, exchange, extra, translated)
+                    end = await relay_translated(heard, begin, exchange, extra, translated)
         except TimeoutError:
+            if not begun:
+                exchange.fail(_SILENT)
+                await refuse(send, routed.endpoint, _TOO_LONG, exchange.id, told=_told(routed, heard))
+                return
             exchange.warnings.append(_TOO_LONG.code)
         exchange.ended(end)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ullage.core.health import AnswerWatch, Chunk, Ended, connection_failure
 from ullage.engine.encoding import ANSWER_LIMIT_BYTES, make_decoder
 
+from .aside import work_aside
 from .headers import answer_headers
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Heard:
         self._decode: Decoder | None = None
         self._held: list[bytes] = []
         self._held_bytes = 0
+        self._plain_bytes = 0
 
     @property
     def status(self) -> int:
@@ -65,12 +67,12 @@ class Heard:
         chunk = await self._response.read()
         if not chunk:
             self.whole = True
-            return Ended(self._watch.close())
+            return await self._judge(self._watch)
         self._held.append(chunk)
         self._held_bytes += len(chunk)
         sign = self._look(chunk, self._watch)
         if sign == "failure" and self._holds:
-            return Ended(self._watch.close())
+            return await self._judge(self._watch)
         return Chunk(sign == "output" or not self._holds or self._held_bytes > MOST_HELD_BYTES)
 
     def broke(self, error: UpstreamError) -> Ended:
@@ -104,6 +106,9 @@ class Heard:
         if self._response is not None:
             self._response.abort()
 
+    async def _judge(self, watch: AnswerWatch) -> Ended:
+        return Ended(await work_aside(watch.close, self._plain_bytes))
+
     def _look(self, chunk: bytes, watch: AnswerWatch) -> str:
         """What is known of the answer; one that cannot be decoded is not ours to judge."""
         if self._decode is None:
@@ -111,6 +116,7 @@ class Heard:
         sign = "nothing"
         try:
             for plain in self._decode(chunk):
+                self._plain_bytes += len(plain)
                 sign = watch.feed(plain)
         except ValueError:
             self._decode = None

@@ -5,6 +5,7 @@ Their requests were translated before they left (`ullage.engine.translating`).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from ullage.core.errors import UpstreamError
 from ullage.core.translation import AnswerTranslator
 from ullage.engine.encoding import ANSWER_LIMIT_BYTES, make_decoder
 
+from .aside import work_aside
 from .headers import answer_headers, losses_header
 
 if TYPE_CHECKING:
@@ -80,6 +82,11 @@ class TranslatedAnswer:
     def is_lost(self) -> bool:
         """Whether nothing can be made of what is still to come: it cannot be read, is far too long, or a stream has failed."""
         return self._decode is None or self._translator.failure is not None
+
+    @property
+    def held_bytes(self) -> int:
+        """How much of it `finish` has still to translate, decompressed; nothing of a stream."""
+        return self._body_bytes
 
     @property
     def dropped(self) -> Sequence[Loss]:
@@ -156,11 +163,11 @@ async def relay_translated(
         try:
             while not answer.is_lost and (chunk := await response.read()):
                 exchange.answer_chunk(chunk)
-                if piece := answer.feed(chunk):
+                if piece := await work_aside(partial(answer.feed, chunk), len(chunk)):
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
         except UpstreamError:
             end = "cut"
-        rest = answer.finish()
+        rest = await work_aside(answer.finish, answer.held_bytes)
         if not answer.streams:
             await _begin(send, answer, extra)
     except BaseException:

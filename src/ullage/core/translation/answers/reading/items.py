@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any, Literal
 
 from ullage.core.translation.requests.reading.common import as_dict, as_text
@@ -39,13 +40,14 @@ class Items:
     def __init__(self) -> None:
         self._all: list[Item] = []
         self._by_id: dict[tuple[ItemKind, str], Item] = {}
-        self._by_place: dict[tuple[ItemKind, int], Item] = {}
+        # The last one at each place, and of each kind.
+        self._by_place: dict[tuple[ItemKind, int | None], Item] = {}
 
     def of_delta(self, kind: ItemKind, item_id: str, place: int | None) -> Item:
-        """The item that a piece belongs to: the one with the id, else the last one at the place or of the kind."""
+        """The item that a piece belongs to: the one with the id, else the last one at the place, or of the kind."""
         found = self._by_id.get((kind, item_id))
         if found is None:
-            found = self._by_place.get((kind, place)) if place is not None else self._last(kind)
+            found = self._by_place.get((kind, place))
             if found is None or (found.done and item_id and kind != "call"):
                 found = self._new(kind)
         self._note(found, place, {"id": item_id} if not found.id else {})
@@ -56,7 +58,7 @@ class Items:
         kind = _kind_of(item)
         found = self._known(kind, item)
         if found is None:
-            before = self._by_place.get((kind, place)) if place is not None else self._last(kind)
+            before = self._by_place.get((kind, place))
             if before is not None and not _is_other(before, item, place, begins=begins):
                 found = before
         found = found or self._new(kind)
@@ -65,20 +67,23 @@ class Items:
 
     def of_output(self, output: Sequence[dict[str, Any]]) -> list[Item]:
         """The items of the whole response. Those with ids that nobody told before are, in their order, the ones that are left."""
+        taken: dict[Item, dict[str, Any]] = {}
         known: list[Item | None] = []
-        for place, item in enumerate(output):
+        for item in output:
             same = self._known(_kind_of(item), item)
-            is_taken = same in known and item not in output[:place]
-            known.append(None if is_taken else same)
-        left = [item for item in self._all if item not in known]
-        found: list[Item] = []
-        for item, same in zip(output, known, strict=True):
-            kind, name = _kind_of(item), as_text(item.get("name"))
-            match = same or next((one for one in left if one.kind == kind and one.name in ("", name)), None)
-            if match in left:
-                left.remove(match)
-            found.append(match or self._new(kind))
-            self._note(found[-1], None, item)
+            is_another = same is not None and taken.setdefault(same, item) != item
+            known.append(None if is_another else same)
+        left: dict[tuple[ItemKind, str], deque[Item]] = {}
+        for before in self._all:
+            if before not in taken:
+                left.setdefault((before.kind, before.name), deque()).append(before)
+        found = []
+        for item, match in zip(output, known, strict=True):
+            kind = _kind_of(item)
+            queue = left.get((kind, as_text(item.get("name")))) or left.get((kind, ""))
+            one = match or (queue.popleft() if queue else self._new(kind))
+            self._note(one, None, item)
+            found.append(one)
         return found
 
     def _known(self, kind: ItemKind, item: dict[str, Any]) -> Item | None:
@@ -87,11 +92,6 @@ class Items:
         if found is not None and call_id and found.call_id and found.call_id != call_id:
             return None
         return found
-
-    def _last(self, kind: ItemKind) -> Item | None:
-        """The last one that is not done, else the last one."""
-        same = [item for item in self._all if item.kind == kind]
-        return next((item for item in reversed(same) if not item.done), same[-1] if same else None)
 
     def _new(self, kind: ItemKind) -> Item:
         self._all.append(Item(kind, len(self._all)))
@@ -104,8 +104,7 @@ class Items:
         for told in (as_text(item.get("call_id")), as_text(item.get("id"))):
             if told:
                 self._by_id.setdefault((found.kind, told), found)
-        if place is not None:
-            self._by_place[found.kind, place] = found
+        self._by_place[found.kind, place] = self._by_place[found.kind, None] = found
 
 
 def _kind_of(item: dict[str, Any]) -> ItemKind:
