@@ -46,6 +46,8 @@ interface Request {
 	headers?: Record<string, string>;
 }
 
+/** Entries of a session's file that hold a change to what is kept. */
+const KEPT = "ullage.kept";
 const ALONE = "privacy is on, and the daemon cannot be asked, so nothing was sent";
 
 /** The program that runs us: its version, and its own words for messages that no protocol has. */
@@ -92,6 +94,7 @@ export class Bridge {
 			return met;
 		});
 		if (!ctx.hasUI) await this.meeting;
+		void this.mirror();
 		this.draw();
 	}
 
@@ -234,6 +237,20 @@ export class Bridge {
 		const { said } = new Conversation(this.host.convert).update(messages, ctx.getSystemPrompt(), this.tools());
 		const asked = { session: `${this.session}/panel`, model: plainModel(model), width, ...said };
 		return (await this.daemon.ask<{ views: Record<string, string> }>("panel", asked, DEADLINES.panel)).views;
+	}
+
+	/** What is pinned and remembered in the session stands in its file, too, and comes from there where the daemon lacks it. */
+	async mirror(): Promise<void> {
+		const ctx = this.ctx;
+		if (ctx === undefined || !(await this.meeting) || this.daemon.met === undefined) return;
+		const held = ctx.sessionManager.getEntries().filter((one: any) => one.type === "custom" && one.customType === KEPT);
+		const said = { session: this.session, cwd: ctx.cwd, entries: held.map((one: any) => one.data) };
+		try {
+			const { missing } = await this.daemon.ask<{ missing: unknown[] }>("kept", said, DEADLINES.answer);
+			for (const one of missing) this.pi.appendEntry(KEPT, one);
+		} catch (error) {
+			this.warn(reason(error));
+		}
 	}
 
 	/** Waits until what was said is recorded: somebody is about to look at it. */

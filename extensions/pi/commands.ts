@@ -84,6 +84,7 @@ export function registerCommands(pi: ExtensionAPI, bridge: Bridge): void {
 				if (words === undefined) return;
 				await bridge.settle();
 				show(ctx, name, await run(bridge, name, words, ctx));
+				await bridge.mirror();
 			},
 		});
 	}

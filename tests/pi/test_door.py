@@ -291,3 +291,26 @@ async def test_another_extension_may_ask_for_a_route(open_door: Any) -> None:
     assert told["target"] == "anthropic/claude-haiku-4-5"
     assert {one["target"] for one in told["ranked"]} == {"anthropic/claude-opus-5", "anthropic/claude-haiku-4-5"}
     assert (await door.ask("route", {**asked, "models": []}))["target"] is None
+
+
+async def test_pins_in_a_session_s_file_are_for_that_session_alone(open_door: Any) -> None:
+    door = await open_door()
+    pin = {
+        "id": "mut_1",
+        "created_ms": 1,
+        "kind": "pin",
+        "op": "add",
+        "item": "pin_1",
+        "payload": {"text": "Never push."},
+    }
+    entries = [
+        {**pin, "scope": "session", "session": "another"},
+        {**pin, "id": "mut_2", "item": "pin_2", "scope": "project", "session": "another", "project": "/elsewhere"},
+    ]
+    told = await door.ask("kept", {"session": "s1", "cwd": "/project", "entries": entries})
+    assert told == {"missing": []}
+    assert [(one.session, one.project) for one in door.daemon.store.mutations()] == [("s1", None), ("s1", "/project")]
+    assert await door.ask("kept", {"session": "s1", "cwd": "/project", "entries": entries}) == {"missing": []}
+    told = await door.ask("kept", {"session": "s1", "entries": entries[:1]})
+    assert [one["id"] for one in told["missing"]] == ["mut_2"]
+    assert await door.ask("kept", {"session": "s2"}) == {"missing": []}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -332,3 +333,23 @@ def test_a_routed_request_is_planned_and_cleared_for_the_model_that_was_chosen(
     manifest = host.newest_manifest()
     assert manifest["plan"]["messages"]["excluded"] > 0
     assert manifest["route"]["target"] == manifest["target"]
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_what_is_pinned_stands_in_the_session_and_comes_back_from_there(
+    make: Make, provider: FakeProvider, version: str
+) -> None:
+    host = make(version, settings='mode = "managed"\n')
+    host.run("-p", "--model", MODELS[0], "One.")
+    host.run("-p", "-c", "/context pin MARK-PIN Never push.")
+    host.run("-p", "-c", "/context pins")
+    (file,) = host.agent.glob("sessions/*/*.jsonl")
+    entries = [json.loads(line) for line in file.read_text().splitlines()]
+    (kept,) = [one["data"] for one in entries if one.get("customType") == "ullage.kept"]
+    assert kept["payload"]["text"] == "MARK-PIN Never push."
+    host.stop()
+    shutil.rmtree(host.data)  # another machine, say
+    host.run("-p", "-c", "--model", MODELS[0], "Two.")
+    assert "MARK-PIN" in host.run("-p", "-c", "/context pins").stdout
+    host.run("-p", "-c", "--model", MODELS[0], "Three.")
+    assert "MARK-PIN" in provider.requests[-1].body.decode()

@@ -6,6 +6,8 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
+from ullage.core.evidence.mutations import Mutation
+
 from .messages import Tool
 
 PROTOCOL = 1
@@ -90,6 +92,14 @@ class Payload(Struct, frozen=True, kw_only=True):
 
     model: Model
     payload: Raw
+
+
+class Kept(Struct, frozen=True, kw_only=True):
+    """The changes to pins and memories that a session's file in Pi holds, as they were told of before."""
+
+    session: str
+    cwd: str = ""
+    entries: tuple[Mutation, ...] = ()
 
 
 class RouteQuestion(Struct, frozen=True, kw_only=True):

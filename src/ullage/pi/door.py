@@ -20,9 +20,10 @@ from ullage.engine.virtual import AUTO
 from ullage.settings.route_config import make_route_config
 
 from .answers import ABORTED, FAILED, write_body
-from .asking import PROTOCOL, Answer, Context, Hello, Panel, Payload, RouteQuestion
+from .asking import PROTOCOL, Answer, Context, Hello, Kept, Panel, Payload, RouteQuestion
 from .candidates import PiTargets
 from .facts import tell_models
+from .keeping import mirror
 from .mapping import map_back
 from .messages import dialect_of, spoken_by
 from .panel import draw
@@ -74,6 +75,7 @@ class PiDoor:
             "panel": self._panel,
             "route": self._route,
             "settle": self._settle,
+            "kept": self._kept,
         }
 
     async def answer(self, name: str, body: bytes) -> bytes:
@@ -196,6 +198,10 @@ class PiDoor:
         """Waits until all that was said is recorded: somebody is about to look at it."""
         settled = await asyncio.to_thread(lambda: self._engine.flush(_SETTLE_S) and self._store.flush(_SETTLE_S))
         return {"settled": settled}
+
+    async def _kept(self, body: bytes) -> Any:
+        asked = _read(body, Kept)
+        return {"missing": await asyncio.to_thread(mirror, self._store, asked)}
 
     async def _route(self, body: bytes) -> Any:
         """The route of a prompt that nobody sends, by the settings alone."""
