@@ -137,6 +137,7 @@ class Bench:
         )
         if exchange.managed:
             asyncio.run(self.engine.depart(exchange, upstream=None))  # no classifier is configured
+        exchange.asked = True
         return exchange
 
     def end(

@@ -49,6 +49,7 @@ def answered(chunks: list[bytes], *, coding: str = "", large: bool = False) -> t
             id="c", endpoint=endpoint, headers=request.headers, body=request.body, root="https://usual.test"
         )
         asyncio.run(desk.engine.depart(exchange, None))
+        exchange.asked = True
         headers = [(b"content-type", b"text/event-stream")]
         exchange.answer_began(200, [*headers, *([(b"content-encoding", coding.encode())] if coding else [])])
         for chunk in chunks:

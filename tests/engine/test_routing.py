@@ -111,6 +111,7 @@ class Desk:
         told = {**ANSWERS[dialect], **(answer or {})}
         if usage is not None:
             told["usage"] = usage
+        exchange.asked = True
         exchange.answer_began(200, [(b"content-type", b"application/json")])
         exchange.answer_chunk(json.dumps(told).encode())
         exchange.ended("whole")

@@ -81,6 +81,7 @@ def ask_named(desk: Desk, model: str, headers: dict[str, str], *turns: Any) -> t
         root="https://api.anthropic.com",
     )
     departure = asyncio.run(desk.engine.depart(exchange, None)) if exchange.managed else None
+    exchange.asked = True
     exchange.answer_began(200, [])
     exchange.ended("whole")
     desk.engine.finish(exchange)

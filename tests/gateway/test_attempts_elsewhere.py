@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,8 @@ from tests.gateway.routes import FRONTIER, LIGHT, STRONG, ask, know_targets, run
 from ullage.core.errors import PrivacyError
 from ullage.core.privacy.guard import PrivacyGuard
 from ullage.core.wire import DIALECTS, AnswerReader, Dialect
+from ullage.stores.metrics import attempts_of
+from ullage.telemetry.access_log import make_line
 from ullage.testing import FakeProvider, Fault, Reply, Rule, make_request, make_turns
 from ullage.testing.gateway import run_gateway
 
@@ -169,7 +172,86 @@ async def test_what_is_reserved_for_an_attempt_that_comes_too_late_is_free_again
             assert len(fake.requests) == 2
             assert await asyncio.to_thread(gateway.engine.flush)
             assert gateway.store.ledger.open_attempts() == []
+            [day] = gateway.store.ledger.totals("day")
+            first = gateway.store.find_call(came.call.id)
     assert (came.status, came.headers["x-ullage-attempts"]) == (504, "1")
+    assert first is not None and first.asked
+    [attempt] = came.route["attempts"]
+    assert came.route["target"] == attempt["target"] == f"anthropic/{bodies(fake)[1]['model']}"
+    assert (day.calls, day.estimated) == (1, 0)
+
+
+async def test_a_request_that_is_late_before_anybody_is_asked_is_no_attempt_and_costs_nothing(
+    tmp_path: Path, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failover = {"failover": {"request_timeout_ms": 30}}
+    async with FakeProvider() as fake:
+        limits = {"daily_usd": 100.0, "on_exceed": "block"}
+        async with run_routed(fake, tmp_path, budget=limits, routing=failover) as gateway:
+            know_targets(gateway)
+            reserve = gateway.store.ledger.reserve
+
+            def slowly(*args: Any, **kwargs: Any) -> Any:
+                time.sleep(0.05)
+                return reserve(*args, **kwargs)
+
+            monkeypatch.setattr(gateway.store.ledger, "reserve", slowly)
+            came = await ask(gateway, client, make_request("anthropic", model="auto", turns=(HARD,)))
+            assert await asyncio.to_thread(gateway.engine.flush)
+            totals = gateway.store.ledger.totals("day")
+            [facts] = gateway.store.attempts()
+        assert len(fake.requests) == 0
+    assert (came.status, came.headers["x-ullage-attempts"]) == (504, "0")
+    assert (came.call.asked, came.call.outcome, came.route["attempts"]) == (False, "answered", [])
+    assert attempts_of(facts) == ()
+    assert [(one.used, one.calls) for one in totals] == [(0, 0)]
+    assert make_line(facts).target == ""
+
+
+@pytest.mark.parametrize("limits", [{}, {"daily_usd": 100.0, "on_exceed": "block"}])
+async def test_a_client_that_leaves_before_anybody_is_asked_leaves_no_attempt_and_no_money(
+    limits: dict[str, Any], tmp_path: Path, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While its request is looked at, before it is routed, and while what it may cost is reserved."""
+    known, left = threading.Event(), threading.Event()
+    over: list[Any] = []
+    async with FakeProvider() as fake, run_routed(fake, tmp_path, budget=limits) as gateway:
+        know_targets(gateway)
+        ledger = gateway.store.ledger
+        place, name = (ledger, "reserve") if limits else (gateway.engine._observer._routing, "decide")
+        act, finish = getattr(place, name), gateway.engine.finish
+
+        def slowly(*args: Any, **kwargs: Any) -> Any:
+            known.set()
+            assert left.wait(5)
+            return act(*args, **kwargs)
+
+        def end(exchange: Any) -> None:
+            over.append(exchange)
+            finish(exchange)
+
+        monkeypatch.setattr(place, name, slowly)
+        monkeypatch.setattr(gateway.engine, "finish", end)
+        requests = [make_request("anthropic", model="auto", turns=(f"{HARD} {number}",)) for number in range(2)]
+        waiting = [
+            asyncio.ensure_future(client.post(gateway.url + one.path, data=one.body, headers=one.headers))
+            for one in requests
+        ]
+        while not known.is_set():
+            await asyncio.sleep(0.002)
+        await asyncio.sleep(0.02)
+        for one in waiting:
+            one.cancel()
+        while len(over) < 2:
+            await asyncio.sleep(0.002)
+        left.set()
+        assert await asyncio.to_thread(gateway.engine.flush)
+        calls = gateway.store.attempts()
+        totals = gateway.store.ledger.totals("day")
+        assert (len(fake.requests), ledger.open_attempts()) == (0, [])
+    assert [(call.outcome, call.asked, attempts_of(call)) for call in calls] == [("left", False, ())] * 2
+    assert not any("auto" in call.target for call in calls)
+    assert not any(one.used or one.calls or one.unpriced for one in totals)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

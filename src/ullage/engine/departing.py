@@ -307,7 +307,7 @@ class Departing:
 
     def note_answer(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
         """Takes in how a planned request was answered."""
-        if exchange.given_up or observation.managed is None:
+        if not exchange.asked or observation.managed is None:
             return
         if (exchange.status or 0) >= HTTPStatus.BAD_REQUEST:
             error = answer.error_message if answer is not None else None

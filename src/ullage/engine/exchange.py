@@ -53,6 +53,7 @@ class Exchange:
         "answer_bytes",
         "answer_headers",
         "arrivals",
+        "asked",
         "asked_ms",
         "body",
         "created_ms",
@@ -61,7 +62,6 @@ class Exchange:
         "failure",
         "first_byte_ms",
         "first_output_ms",
-        "given_up",
         "headers",
         "id",
         "last_ms",
@@ -140,9 +140,10 @@ class Exchange:
         self.summarizable = summarizable
         self.managed = planned or cleared or routable or sealed or watched or summarizable
         self.outcome = "error"
-        # Why no answer came, as far as that is the target's fault; and whether that is noted already.
+        # Why no answer came, as far as that is the target's fault.
         self.failure: Failure | None = None
-        self.given_up = False
+        # Whether a target was asked of which is not noted yet what came of it.
+        self.asked = False
         self.warnings: list[str] = []
         # What of the answer its client was not told, for want of words in its protocol.
         self.losses: list[Loss] = []
@@ -157,7 +158,7 @@ class Exchange:
 
     def give_up(self, target: str, failure: Failure, status: int | None, headers: Headers) -> GivenUp:
         """Nothing comes of what the target has answered so far; another one may be asked."""
-        self.given_up = True
+        self.asked = False
         return GivenUp(
             target=target,
             provider=self.provider,
@@ -171,7 +172,7 @@ class Exchange:
 
     def ask(self) -> None:
         """A target is asked, be it the first one or another."""
-        self.given_up = False
+        self.asked = True
         self.asked_ms = self.now_ms()
         self.first_byte_ms = None
 

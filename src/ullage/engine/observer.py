@@ -16,7 +16,7 @@ from ullage.core.errors import PrivacyError, StoreError
 from .attempting import answered_of, outcome_of, report_given_up, report_last
 from .classifying import Question
 from .departing import Departing
-from .health import Health, read_outcome
+from .health import Health, Outcome, read_outcome
 from .learning import Learning
 from .pricing import Pricing, is_free
 from .quota import Quotas, make_quota_rules, read_answered
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from .classifying import Reply
     from .departure import Departure
     from .exchange import Exchange, GivenUp
-    from .health import Outcome
     from .knowledge import Sources
     from .observation import Observation
     from .targets import Targets
@@ -216,7 +215,9 @@ class Observer:
         body, exchange.body = exchange.body, None
         assert body is not None, "a managed request keeps its body until it is sent"
         if not future.set_running_or_notify_cancel():
-            self._keep_open(exchange, self._reader.begin(exchange, body))  # the client has left
+            observation = self._reader.begin(exchange, body)  # the client has left
+            observation.virtual = observation.model in self.virtual_models
+            self._keep_open(exchange, observation)
         else:
             try:
                 observation, departure = self._departing.depart(exchange, body)
@@ -257,7 +258,8 @@ class Observer:
             if is_waited_for:
                 future.set_exception(error)
             raise
-        self._before[exchange.id] = observation, address
+        if again is not observation:
+            self._before[exchange.id] = observation, address
         self._open[exchange.id] = again
         future.set_result(departure)
         if departure.refusal is None:
@@ -266,9 +268,20 @@ class Observer:
     def _stay(self, exchange: Exchange, why: UllageError) -> None:
         if exchange.id not in self._open:
             return  # the client has left
-        observation, exchange.address = self._before[exchange.id]
-        observation.notes = (f"nobody else is asked: {why.message}",)
+        self._return(exchange).notes = (f"nobody else is asked: {why.message}",)
+
+    def _return(self, exchange: Exchange) -> Observation:
+        """To the target that was asked last: the one that was found in its place is not."""
+        self._let_go(self._open[exchange.id], exchange)
+        observation, exchange.address = self._before.pop(exchange.id)
         self._open[exchange.id] = observation
+        return observation
+
+    def _let_go(self, observation: Observation, exchange: Exchange) -> None:
+        """A target that was chosen is not asked: whoever comes next may try it."""
+        if observation.decision is not None and exchange.endpoint.purpose == "generate":
+            target, now_ms = observation.decision.target, exchange.now_ms()
+            self.health.note(Outcome(target=target, asked_ms=now_ms, at_ms=now_ms, told=False))
 
     def _depart_elsewhere(
         self, exchange: Exchange, dear: Departure, verdict: Verdict, future: Future[Departure]
@@ -276,10 +289,13 @@ class Observer:
         if not future.set_running_or_notify_cancel():
             return  # the client has left
         try:
-            again, departure = self._departing.depart_elsewhere(self._open[exchange.id], exchange, dear, verdict)
+            observation = self._open[exchange.id]
+            again, departure = self._departing.depart_elsewhere(observation, exchange, dear, verdict)
         except BaseException as error:
             future.set_exception(error)
             raise
+        if again is not observation:
+            self._let_go(observation, exchange)
         self._open[exchange.id] = again
         future.set_result(departure)
         if departure.refusal is None:
@@ -325,6 +341,8 @@ class Observer:
                 raise
 
     def _finish(self, exchange: Exchange) -> None:
+        if not exchange.asked and exchange.id in self._before:  # it came too late
+            self._return(exchange)
         observation = self._open.pop(exchange.id, None)
         self._before.pop(exchange.id, None)
         self._departing.forget(exchange)
@@ -334,9 +352,11 @@ class Observer:
     def _settle(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
         self._settle_spend(observation, exchange, answer)
         answered = outcome = None
-        if not exchange.given_up:  # else it is noted already
+        if exchange.asked:  # else nobody was, or it is noted already
             answered = read_answered(exchange, answer, (observation.spend or {}).get("usd"))
             outcome = read_outcome(observation, exchange, answer)
+        elif not observation.attempts:
+            self._let_go(observation, exchange)
         if answered is not None:
             self.quotas.note(answered)
         if outcome is not None:
@@ -349,7 +369,7 @@ class Observer:
         """What a call cost. Of an answer that broke nobody knows: what was reserved for it stays."""
         if exchange.endpoint.purpose != "generate":
             return
-        if exchange.given_up:  # it is counted already
+        if not exchange.asked:  # it was not sent, or what was is counted already
             self.spending.forget(exchange)
             return
         whole = answer is not None and answer.complete and answer.error_type is None
@@ -368,7 +388,7 @@ class Observer:
         if decision is None or route is None or exchange.endpoint.purpose != "generate":
             return
         attempts = list(observation.attempts)
-        if not exchange.given_up:
+        if exchange.asked:
             attempts.append(report_last(decision, exchange, outcome, observation.spend or {}))
         observation.route = {
             **route,

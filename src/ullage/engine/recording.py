@@ -184,6 +184,7 @@ def _call_record(
         model=_asked_model(observation),
         answered_by=answer.model if answer is not None else None,
         status=exchange.status,
+        asked=exchange.asked or bool(observation.attempts),
         outcome=outcome_of(observation, exchange, answer),
         streamed=observation.stream,
         request_bytes=exchange.request_bytes,

@@ -164,6 +164,7 @@ class Gateway:
         extra = [(b"x-ullage-request", exchange.id.encode()), *told]
         begun, whole = b"", False
         names = await self._virtual_names(outgoing, endpoint, exchange)
+        exchange.ask()
         try:
             response = await self._upstream.open(
                 outgoing.method, outgoing.url, request_headers(outgoing.headers, outgoing.dialect), outgoing.body

@@ -160,8 +160,9 @@ class Delivery:
         if heard is not None:
             heard.close()
             exchange.fail(_SILENT if late or action.failure is None else action.failure)
-        else:
-            exchange.failed(_TOO_LONG.code)
+        else:  # nobody was asked: that is no failure of a target
+            exchange.warnings.append(_TOO_LONG.code)
+            exchange.ended("answered")
         error, status = (_TOO_LONG, None) if late or heard is None else _explain(action.failure, heard)
         await refuse(send, routed.endpoint, error, exchange.id, told=_told(routed, heard), status=status)
 

@@ -60,7 +60,8 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     """One provider request: the observer's manifest (planner.md 25, metadata only).
 
     `kind`: `conversation`, or the helper's name (`title`, `compaction`, `count_tokens`, …). `outcome`: `ok`, `error`, `cut`
-    (upstream broke), `left` (client left), `answered` (by us), `unparsed`. `breakdown` is the context report (interface.md 3)
+    (upstream broke), `left` (client left), `answered` (by us), `unparsed`. `asked`: somebody was asked for an answer; a client
+    may leave, and a limit refuse, before. `breakdown` is the context report (interface.md 3)
     without content. `first_output_ms` is when the first text or call of a tool of a stream passed: thinking is no output.
     `expected` is what was made of the prompt from the session's last usage before this one was known: `tokens`, `low`, `high`,
     `pairs` learned from, `method`. `awareness` is what limits were drawn from: `profile`, `calibration`, `budget`, `adaptive`,
@@ -92,6 +93,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     project: str | None = None
     answered_by: str | None = None
     status: int | None = None
+    asked: bool = True
     outcome: str
     streamed: bool = False
     request_bytes: int = 0

@@ -63,11 +63,12 @@ def report_metrics(store: Reader, *, since_ms: int, until_ms: int, by: Group = "
     hourly: defaultdict[int, Tally] = defaultdict(Tally)
     client_of = _client_finder(store)
     for call in store.walk_calls(since_ms=since_ms, until_ms=until_ms):
-        if call.kind in NO_ATTEMPTS or call.outcome == "answered":
+        made = attempts_of(call)
+        if not made:
             continue
         names = {"client": call.client or client_of(call.session), "session": call.session}
         hour = hourly[call.created_ms // _HOUR_MS]
-        for one in attempts_of(call)[:-1]:
+        for one in made[:-1]:
             _add_failed(one, tallies, names, hour)
         names |= {"target": call.target, "provider": call.provider}
         for group, rows in tallies.items():
@@ -102,8 +103,8 @@ def parse_since(text: str, now_ms: int) -> int:
 
 
 def attempts_of(call: AttemptRecord) -> tuple[AttemptMade, ...]:
-    """The targets that were asked, the last one last; none where we answered or it was only counted."""
-    if call.outcome == "answered" or call.kind in NO_ATTEMPTS:
+    """The targets that were asked, the last one last; none where we answered, the client left before, or it was only counted."""
+    if not call.asked or call.outcome == "answered" or call.kind in NO_ATTEMPTS:
         return ()
     cost = cost_of(call)
     usd = None if cost is None else cost / NANO

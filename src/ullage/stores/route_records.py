@@ -171,6 +171,7 @@ class AttemptRecord(Struct, frozen=True, kw_only=True):
     project: str | None = None
     answered_by: str | None = None
     status: int | None = None
+    asked: bool = True
     outcome: str
     streamed: bool = False
     request_bytes: int = 0

@@ -94,7 +94,7 @@ def report_routed(reader: Reader, session_id: str | None = None, *, since_ms: in
     attempts = [
         one
         for call in reader.attempts(session_id, since_ms=since_ms, limit=_ALL)
-        if call.routed and call.created_ms <= until_ms
+        if call.routed and call.asked and call.created_ms <= until_ms
         for one in _each(call)
     ]
     predicted = _predictions(reader, session_id, since_ms)

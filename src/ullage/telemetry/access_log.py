@@ -82,7 +82,7 @@ def make_line(call: AttemptRecord) -> Line:
         client=call.client,
         kind=call.kind,
         dialect=call.dialect,
-        target=call.target,
+        target=call.target if call.asked else "",
         status=call.status,
         outcome=call.outcome,
         attempts=len(attempts_of(call)),
