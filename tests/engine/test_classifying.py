@@ -151,9 +151,7 @@ async def test_an_answer_that_is_no_grade_is_ignored_and_not_asked_for_again(cli
     assert _consider(classifying) == Graded(note="classified before")
 
 
-@pytest.mark.parametrize(
-    "fault", [Fault(status=500), Fault(status=401), Fault(hang_up=True)], ids=["server", "key", "hang up"]
-)
+@pytest.mark.parametrize("fault", [Fault(status=500), Fault(status=401)], ids=["server", "key"])
 async def test_a_broken_provider_costs_nothing_but_the_grade(client: UpstreamClient, fault: Fault) -> None:
     graded, classifying, _ = await _grade(client, fault, timeout_ms=2_000)
     assert graded == Graded(note=f"classifier {HAIKU}: provider-error", asked=HAIKU, usd=0.0)
@@ -313,3 +311,23 @@ async def test_what_a_question_cost_counts_for_its_provider(client: UpstreamClie
     view = quotas.view("anthropic", NOW_MS)
     assert view.requests == 1
     assert view.usd > 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "usd"),
+    [
+        (Fault(cut_after=20), 200, None),
+        (Fault(hang_up=True), None, None),
+        (Fault(status=504), 504, None),
+        (Fault(status=503), 503, 0.0),
+    ],
+)
+async def test_an_answer_that_breaks_may_have_cost_something(
+    client: UpstreamClient, fault: Fault, status: int | None, usd: float | None
+) -> None:
+    async with FakeProvider([fault]) as provider:
+        classifying = _classifying(Reachable(provider.url, "anthropic"), timeout_ms=2_000)
+        question = _question(classifying)
+        reply = await put_question(client, question)
+    assert (reply.failure, reply.status) == ("provider-error", status)
+    assert classifying.settle(question, reply, now_ms=NOW_MS).usd == usd

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -12,12 +13,16 @@ import pytest
 
 from tests.engine.observing import ANSWERS, Bench, asked
 from ullage.cli.why import explain
+from ullage.core.content import Usage
 from ullage.core.errors import CallError
+from ullage.core.profiles import Prices
 from ullage.core.spend import Spend, SpendLimits
 from ullage.core.wire import Dialect
 from ullage.engine.budgets import put_session_limits, report_budget
+from ullage.engine.classifying import Reply
+from ullage.engine.costing import is_free
 from ullage.engine.departure import Departure
-from ullage.engine.pricing import is_free, local_day, time_zone
+from ullage.engine.pricing import local_day, time_zone
 from ullage.engine.spending import KEPT_UNDER, SessionLimits, Spending, overlay, read_session_limits
 from ullage.settings import Settings
 from ullage.stores import MemoryStore, RouteOverride
@@ -100,6 +105,70 @@ async def test_of_a_call_whose_cost_nobody_knows_the_reservation_stays(spending:
     spending.settle(exchange(), spend(), None, free=False)
     assert spending.flush(5)
     assert (used(store), store.ledger.open_attempts()) == (0.75, [])
+
+
+def question() -> Any:
+    destination = SimpleNamespace(provider="openai", model="m", root="https://usual.test")
+    prices, worded = Prices(input=1.0, output=5.0), SimpleNamespace(body=b"x" * 3_000)
+    return SimpleNamespace(destination=destination, prices=prices, worded=worded, session="s", task="t")
+
+
+async def test_a_client_that_leaves_while_a_question_is_reserved_for_pays_nothing(
+    spending: Spending, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, left, reserve = threading.Event(), threading.Event(), store.ledger.reserve
+
+    def slowly(*args: Any, **kwargs: Any) -> Any:
+        known.set()
+        assert left.wait(5)
+        return reserve(*args, **kwargs)
+
+    async def nothing() -> Reply:
+        raise AssertionError("nobody is asked")
+
+    monkeypatch.setattr(store.ledger, "reserve", slowly)
+    passing = SimpleNamespace(id="x", now_ms=lambda: AT_MS)
+    asking = asyncio.create_task(spending.ask(question(), passing, nothing))
+    await asyncio.to_thread(known.wait)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    left.set()
+    assert await asyncio.to_thread(spending.flush, 5)
+    assert (used(store), store.ledger.open_attempts()) == (0.0, [])
+
+
+@pytest.mark.parametrize(
+    ("reply", "kept"),
+    [
+        (Reply(failure="provider-error", status=200, code="upstream_closed"), True),
+        (Reply(failure="provider-error", status=504, code="upstream_failed"), True),
+        (Reply(failure="provider-error", status=429, code="upstream_limited"), False),
+        (Reply(failure="provider-error", code="upstream_refused"), False),
+        (Reply(failure="timeout"), True),
+    ],
+)
+async def test_a_question_whose_answer_breaks_may_have_cost_something(
+    reply: Reply, kept: bool, spending: Spending, store: MemoryStore
+) -> None:
+    async def put() -> Reply:
+        return reply
+
+    passing = SimpleNamespace(id="x", now_ms=lambda: AT_MS)
+    assert await spending.ask(question(), passing, put) is reply
+    assert await asyncio.to_thread(spending.flush, 5)
+    assert ((used(store) > 0), store.ledger.open_attempts()) == (kept, [])
+
+
+async def test_what_a_provider_says_that_a_question_cost_is_what_it_cost(
+    spending: Spending, store: MemoryStore
+) -> None:
+    async def put() -> Reply:
+        return Reply(text="{}", usage=Usage(input_fresh=1, output=1, raw={"cost": 0.25}), status=200)
+
+    await spending.ask(question(), SimpleNamespace(id="x", now_ms=lambda: AT_MS), put)
+    assert await asyncio.to_thread(spending.flush, 5)
+    assert used(store) == 0.25
 
 
 async def test_a_call_without_a_price_is_sent_and_that_is_told(spending: Spending, store: MemoryStore) -> None:

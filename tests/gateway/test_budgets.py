@@ -330,15 +330,17 @@ VAGUE = "Please have a look at the thing we talked about"
 GRADE = '{"complexity":0.8,"requiresReasoning":true,"minTier":"strong"}'
 
 
+@pytest.mark.parametrize("limit", ["daily_usd", "task_usd"])
 @pytest.mark.parametrize(("usd", "asked"), [(100, True), (0, False)])
 async def test_a_question_about_a_task_is_spending_too(
-    usd: float, asked: bool, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+    usd: float, asked: bool, limit: str, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:
     fake.script.add(Rule(times=asked, reply=Reply(text=GRADE)))
     routing = {"classifier": {"enabled": True, "target": LIGHT, "timeout_ms": 2_000}}
-    async with run_routed(fake, tmp_path, routing=routing, budget={"daily_usd": usd, "on_exceed": "block"}) as gateway:
+    async with run_routed(fake, tmp_path, routing=routing, budget={limit: usd, "on_exceed": "block"}) as gateway:
         came = await ask(gateway, client, make_request("anthropic", model="auto", turns=[VAGUE]))
         spent = await asyncio.to_thread(gateway.store.ledger.totals, "day")
+        tasks = await asyncio.to_thread(gateway.store.ledger.totals, "task")
         assert gateway.store.ledger.open_attempts() == []
     assert came.status == (200 if asked else 402)
     assert len(fake.requests) == 2 * asked
@@ -347,6 +349,7 @@ async def test_a_question_about_a_task_is_spending_too(
         question, [last] = came.route["question"], came.route["attempts"]
         assert question["target"] == LIGHT
         assert sum(one.used for one in spent) / USD == pytest.approx(question["usd"] + last["usd"])
+        assert [(one.name, one.calls) for one in tasks] == [(came.route["task_id"], 2)]
 
 
 async def test_a_call_that_cannot_be_priced_for_a_fault_of_ours_is_not_sent(

@@ -74,9 +74,10 @@ class RoutingError(UllageError):
 
 
 class UpstreamError(UllageError):
-    """The provider, or the way to it, failed before an answer began."""
+    """The provider, or the way to it, failed. `status` is that of its answer, `None` where none began or nobody noted it."""
 
     code = "upstream_failed"
+    status: int | None = None
 
 
 class StoreError(UllageError):

@@ -30,7 +30,7 @@ from ullage.core.wire import DIALECTS, read_answer
 from ullage.upstream.asking import Target, ask
 from ullage.upstream.questions import Worded, read_text, word_question
 
-from .costing import cost_of_usage
+from .costing import cost_of_usage, is_free
 from .quota import Answered
 from .targets import Destination
 
@@ -73,21 +73,26 @@ Failure = Literal["timeout", "provider-error", "bad-answer", "budget"]
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """What is to be asked, of whom, and for how long at most."""
+    """What is to be asked, of whom, and for how long at most. `session` and `task` are those whose spending it is."""
 
     destination: Destination
     worded: Worded
     timeout_ms: int
     prices: Prices
     key: tuple[str, str, int]
+    session: str = ""
+    task: str | None = None
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """What came back: a text, or why there is none; and what the provider counted."""
+    """What came back: a text, or why there is none; and what the provider counted. `status` is that of the answer, `None` where
+    none began, `code` what went wrong on the way."""
 
     text: str | None = None
     usage: Usage | None = None
     failure: Failure | None = None
+    status: int | None = None
+    code: str = ""
 
 
 class Graded(Struct, frozen=True, kw_only=True):
@@ -165,7 +170,7 @@ class Classifying:
             verdict=verdict,
             note=told,
             asked=by if failure != "budget" else None,
-            usd=0.0 if failure == "provider-error" else usd,
+            usd=0.0 if is_free(reply.status, reply.code) else usd,
         )
 
     def report(self) -> dict[str, Any]:
@@ -282,9 +287,10 @@ async def put_question(client: UpstreamClient, question: Question) -> Reply:
     except TimeoutError:
         return Reply(failure="timeout")
     except UpstreamError as error:
-        return Reply(failure="timeout" if error.code == "upstream_timeout" else "provider-error")
+        failure: Failure = "timeout" if error.code == "upstream_timeout" else "provider-error"
+        return Reply(failure=failure, status=error.status, code=error.code)
     text, usage = read_text(answer, there.dialect), read_answer(answer, there.dialect).usage
-    return Reply(text=text, usage=usage, failure="bad-answer" if text is None else None)
+    return Reply(text=text, usage=usage, failure="bad-answer" if text is None else None, status=_OK)
 
 
 def _preference(candidate: Candidate) -> tuple[bool, float, str]:

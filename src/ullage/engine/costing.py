@@ -1,4 +1,4 @@
-"""What a usage cost: one reading of it, for budgets, quotas, records and attempts alike."""
+"""What a call cost: one reading of it, for budgets, quotas, records and attempts alike."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from ullage.core.profiles import Prices
     from ullage.core.profiles.cache_rules import CacheRule
 
+_NOTHING_MADE = frozenset({*range(400, 500), 500, 501, 502, 503, 529}) - {408}
+"""Statuses of errors with which a provider says that it made nothing, so that nothing is to be paid. A proxy that waited in vain
+(408, 504, 524) does not know."""
+
+_NOT_REACHED = frozenset({"upstream_refused", "upstream_dns", "upstream_tls"})
+
 _MOST_USD = 1_000_000
 """More than any call costs: whoever says so means something else."""
 
@@ -24,3 +30,9 @@ def cost_of_usage(usage: Usage, prices: Prices | None, rule: CacheRule) -> int |
     if isinstance(reported, int | float) and not isinstance(reported, bool) and 0 < reported < _MOST_USD:
         return to_nano(reported)
     return cost_nano_usd(msgspec.to_builtins(usage), prices, rule)
+
+
+def is_free(status: int | None, code: str) -> bool:
+    """Whether a call surely cost nothing: nobody could be reached, or an error came in place of an answer. `status` is that of
+    the answer, `None` where none began; `code` says why."""
+    return code in _NOT_REACHED if status is None else status in _NOTHING_MADE

@@ -469,7 +469,9 @@ class Departing:
         )
         graded = self._find_question(asked, exchange)
         if isinstance(graded, Question):
-            reply = yield graded
+            asked = replace(asked, task_id=self._routing.new_task_id())
+            session = observation.caller.session or observation.session
+            reply = yield replace(graded, session=session, task=asked.task_id)
             assert reply is not None, "an answer came"
             graded = self.classifying.settle(graded, reply, now_ms=exchange.created_ms)
             if graded.asked is not None:

@@ -15,10 +15,11 @@ from ullage.core.errors import PrivacyError, StoreError
 
 from .attempting import answered_of, outcome_of, report_given_up, report_last
 from .classifying import Question
+from .costing import is_free
 from .departing import Departing
 from .health import Health, Outcome, read_outcome
 from .learning import Learning
-from .pricing import Pricing, is_free
+from .pricing import Pricing
 from .quota import Quotas, make_quota_rules, read_answered
 from .reading import Reader
 from .routing import Routing

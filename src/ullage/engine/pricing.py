@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from .observation import Observation
     from .reading import Reader
 
-_NOTHING_MADE = frozenset({*range(400, 500), 500, 501, 502, 503, 529}) - {408}
-"""Statuses of errors with which a provider says that it made nothing, so that nothing is to be paid. A proxy that waited in vain
-(408, 504, 524) does not know."""
-
-_NOT_REACHED = frozenset({"upstream_refused", "upstream_dns", "upstream_tls"})
-
 _CHARS_A_TOKEN = 3
 _HOUR_MARK = b'"1h"'
 """How a request asks Anthropic to hold its prompt for an hour, which costs more to write."""
@@ -154,8 +148,8 @@ class Pricing:
 
 
 def price_question(question: Question, exchange: Exchange) -> Spend:
-    """A question about a task, before it is put: the spending of the session that it is for."""
-    there, session = question.destination, question.key[0]
+    """A question about a task, before it is put: the spending of the session and the task that it is for."""
+    there = question.destination
     rule = find_cache_rule(there.provider, there.model)
     tokens = -(-len(question.worded.body) // _CHARS_A_TOKEN)
     worst = worst_cost(question.prices, rule, input_tokens=tokens, output_tokens=OUTPUT_TOKENS)
@@ -167,7 +161,8 @@ def price_question(question: Question, exchange: Exchange) -> Spend:
         provider=there.provider,
         model=there.model,
         kind="classifier",
-        session=_text(session) or None,
+        session=_text(question.session) or None,
+        task=question.task,
         estimate=0 if worst is None and _is_here(there.root) else worst,
         input_tokens=tokens,
     )
@@ -191,12 +186,6 @@ def time_zone(at_ms: int) -> str:
     there = datetime.fromtimestamp(at_ms / 1000, UTC).astimezone()
     distance = f"{there:%z}"
     return f"{there.tzname()} ({distance[:3]}:{distance[3:5]})"
-
-
-def is_free(status: int | None, code: str) -> bool:
-    """Whether a call surely cost nothing: nobody could be reached, or an error came in place of an answer. `status` is that of
-    the answer, `None` where none began; `code` says why."""
-    return code in _NOT_REACHED if status is None else status in _NOTHING_MADE
 
 
 def _is_here(root: str) -> bool:

@@ -68,7 +68,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     `tried` are the targets that this request has failed at, or must not go to, each with why; `thrifty`: what weighs is the cost.
     `ancestors` are the sessions whose settings hold for it too, the nearest first. `refusal` says why it has no form in the
     protocol of a target, where it has none. `summary`: it asks for a summary of its conversation, of `reserve` tokens at most,
-    where the client says so."""
+    where the client says so. `task_id` is that of the task that it begins, where it has one already."""
 
     session: str
     helper: bool
@@ -88,6 +88,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     tried: Mapping[str, str] = {}
     thrifty: bool = False
     summary: bool = False
+    task_id: str | None = None
     reserve: int | None = None
     refusal: Callable[[Candidate], str | None] = lambda _: None
     targets: Targets | None = None
@@ -183,6 +184,10 @@ class Routing:
         if not asked.counting:
             self._health.note_sent(decision.target, asked.now_ms)
         return replace(decision, as_asked=overrides.as_asked)
+
+    def new_task_id(self) -> str:
+        """That of a task that a request will begin, for what is spent on it before."""
+        return self._new_id()
 
     def find_question(self, asked: Asked, classifying: Classifying) -> Question | Graded:
         """What a small model is to be asked of a request that begins a task, or what is known of it already."""
@@ -395,7 +400,7 @@ class Routing:
         notes: tuple[str, ...] = (),
     ) -> Decision:
         goes_on = reason in ("continuation", "retry") and known.task is not None
-        task_id = known.task.id if goes_on and known.task is not None else self._new_id()
+        task_id = known.task.id if goes_on and known.task is not None else asked.task_id or self._new_id()
         if asked.summary:  # a client may summarise in two halves: they are one task, of its own (section 22)
             task_id = known.summary = known.summary or task_id
         current = known.current if any(one.target == known.current for one in candidates) else None

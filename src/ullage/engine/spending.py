@@ -24,7 +24,8 @@ from ullage.core.spend.telling import block_message, budget_line
 from ullage.settings.budget import Usd, make_spend_limits
 
 from .classifying import Reply
-from .pricing import is_free, price_question, question_cost
+from .costing import is_free
+from .pricing import price_question, question_cost
 from .worker import Worker
 
 if TYPE_CHECKING:
@@ -132,16 +133,17 @@ class Spending:
     async def ask(self, question: Question, exchange: Exchange, put: Callable[[], Awaitable[Reply]]) -> Reply:
         """Has a question put about a task, if what that costs may be spent, and counts what it cost."""
         spend = price_question(question, exchange)
-        if self.watches:
-            reservation = await asyncio.wrap_future(self._reserve(spend.id, spend, may_move=False))
-            if not reservation.verdict.reserved:
-                return Reply(failure="budget")
-            reservation.sent = True
-        cost, free = None, False
+        cost, free = None, True
         try:
+            if self.watches:
+                reservation = await asyncio.wrap_future(self._reserve(spend.id, spend, may_move=False))
+                if not reservation.verdict.reserved:
+                    return Reply(failure="budget")
+                reservation.sent = True
+            free = False
             reply = await put()
-            cost, free = question_cost(question, reply.usage), reply.failure == "provider-error"
-        finally:
+            cost, free = question_cost(question, reply.usage), is_free(reply.status, reply.code)
+        finally:  # also for a client that leaves while the reservation is being written
             at_ms = exchange.now_ms()
             self._worker.put(lambda: self._settle(spend.id, spend, cost, at_ms, free=free), urgent=True)
         return reply

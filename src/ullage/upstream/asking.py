@@ -70,11 +70,15 @@ class Target:
 
 async def ask(client: UpstreamClient, target: Target, path: str, body: bytes) -> bytes:
     """The body of the answer. Raises `UpstreamError`: `upstream_rejected`, `upstream_unauthorized`, `upstream_unknown`,
-    `upstream_limited`, `upstream_failed`, or what the transport says.
+    `upstream_limited`, `upstream_failed`, or what the transport says; with its status where an answer began.
     """
     response = await client.open("POST", target.root + path, request_headers(target.dialect, target.credential), body)
     try:
         answer = await _read(response, target.host)
+    except UpstreamError as error:
+        error.status = response.status
+        response.abort()
+        raise
     except BaseException:
         response.abort()
         raise
@@ -128,4 +132,6 @@ def _problem(response: UpstreamResponse, body: bytes, target: Target) -> Upstrea
     if response.status == 429 and waits[:10].isdigit():
         hint = f"It names {int(waits[:10])} s. {hint}"
     words = f": {said}" if said else ""
-    return UpstreamError(f"{target.host} {what.format(key=key)} ({response.status}){words}", hint=hint, code=code)
+    error = UpstreamError(f"{target.host} {what.format(key=key)} ({response.status}){words}", hint=hint, code=code)
+    error.status = response.status
+    return error
