@@ -36,6 +36,17 @@ REFUSED: list[tuple[Dialect, dict[str, Any], str]] = [
     ("openai-chat", {"modalities": ["text", "audio"], "audio": {"voice": "x"}}, "audio: spoken"),
     ("openai-chat", {"functions": [{"name": "f"}]}, "functions: the old form"),
     ("openai-chat", {"web_search_options": {}}, "web_search_options: "),
+    ("openai-chat", {"max_tokens": "many"}, "max_tokens: it is no number"),
+    ("openai-chat", {"max_completion_tokens": 0}, "max_completion_tokens: it is less than 1"),
+    ("openai-chat", {"temperature": "hot"}, "temperature: it is no number"),
+    ("openai-chat", {"seed": 1.5}, "seed: it is no whole number"),
+    ("openai-chat", {"stop": [1]}, "stop: a stop sequence is no text"),
+    ("openai-chat", {"tools": {"a": 1}}, "tools: it is no list of objects"),
+    ("openai-responses", {"max_output_tokens": -5}, "max_output_tokens: it is less than 1"),
+    ("openai-responses", {"tools": ["search"]}, "tools: it is no list of objects"),
+    ("anthropic", {"max_tokens": True}, "max_tokens: it is no number"),
+    ("anthropic", {"thinking": {"type": "enabled", "budget_tokens": "x"}}, "thinking.budget_tokens: it is no number"),
+    ("gemini", {"generationConfig": {"topP": [1]}}, "topP: it is no number"),
     ("openai-responses", {"previous_response_id": "resp_1"}, "previous_response_id: what was said before"),
     ("openai-responses", {"conversation": "conv_1"}, "conversation: "),
     ("openai-responses", {"background": True}, "background: "),
@@ -377,6 +388,94 @@ def test_json_without_a_schema_is_asked_of_anthropic_in_words() -> None:
     assert body_of("openai-chat", payload, "anthropic")["system"][-1]["text"].startswith("Answer with one JSON object")
     assert codes_of("openai-chat", payload, "anthropic") == [("format_in_words", "response_format")]
     assert body_of("openai-chat", payload, "openai-responses")["text"] == {"format": {"type": "json_object"}}
+
+
+@pytest.mark.parametrize("source", DIALECTS)
+def test_an_answer_with_members_of_any_name_is_asked_of_anthropic_in_words(source: Dialect) -> None:
+    """Its schemas have closed objects only: one of any members would always be empty."""
+    of_any: dict[str, Any] = {
+        "type": "object",
+        "properties": {"m": {"type": "object", "additionalProperties": {"type": "string"}}},
+    }
+    payload = HELLO[source] | json.loads(json.dumps(FORMS[source]).replace(json.dumps(STRICT), json.dumps(of_any)))
+    body = body_of(source, payload, "anthropic")
+    assert "output_config" not in body
+    assert '"additionalProperties":{"type":"string"}' in body["system"][-1]["text"]
+    assert codes_of(source, payload, "anthropic") == [("format_in_words", "response_format")]
+    assert codes_of(source, payload, "gemini") == [("schema", "response_format")]
+
+
+@pytest.mark.parametrize("form", [{"type": "json_object"}, FORMS["openai-chat"]["response_format"]])
+def test_json_beside_tools_is_asked_of_an_older_gemini_in_words(form: dict[str, Any]) -> None:
+    """It refuses a request for both."""
+    payload = chat(tools=TOOLS["openai-chat"], response_format=form)
+    body = body_of("openai-chat", payload, "gemini", model="gemini-2.5-pro")
+    assert "generationConfig" not in body
+    assert body["systemInstruction"]["parts"][-1]["text"].startswith("Answer with one JSON")
+    told = codes_of("openai-chat", payload, "gemini", model="gemini-2.5-pro")
+    assert ("format_in_words", "response_format") in told
+    newer = body_of("openai-chat", payload, "gemini", model="gemini-3-pro-preview")
+    assert newer["generationConfig"]["responseMimeType"] == "application/json"
+
+
+# --- Pictures where not everybody has them ---
+
+PICTURE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
+
+
+@pytest.mark.parametrize("target", FROM_CHAT)
+def test_a_picture_in_a_result_of_chat_is_carried(target: Dialect) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "shot", "arguments": "{}"}}
+    payload = chat(
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "Here."}, PICTURE]},
+    )
+    assert PNG.encode() in translate("openai-chat", payload, target).body
+    assert codes_of("openai-chat", payload, target) == []
+
+
+def test_what_a_result_of_chat_cannot_hold_is_told() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "shot", "arguments": "{}"}}
+    content = [{"type": "refusal", "refusal": "No."}, {"type": "odd"}]
+    payload = chat(
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": content},
+    )
+    told = codes_of("openai-chat", payload, "anthropic")
+    assert told == [("not_carried", "messages.odd"), ("not_carried", "messages.tool")]
+
+
+@pytest.mark.parametrize(
+    ("source", "payload", "where"),
+    [
+        (
+            "openai-chat",
+            chat({"role": "system", "content": [PICTURE]}, {"role": "user", "content": "Hi"}),
+            "messages.system",
+        ),
+        ("anthropic", messages(system=[{"type": "image", "source": {}}]), "system"),
+        ("gemini", contents(systemInstruction={"parts": [{"inlineData": {}}]}), "systemInstruction"),
+    ],
+)
+def test_what_is_no_text_among_instructions_is_told(source: Dialect, payload: dict[str, Any], where: str) -> None:
+    target: Dialect = "openai-responses"
+    assert codes_of(source, payload, target) == [("not_carried", where)]
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("https://x.example/a.JPG?v=1", {"mimeType": "image/jpeg"}),
+        ("https://x.example/a.webp#top", {"mimeType": "image/webp"}),
+        ("https://x.example/picture", {}),
+    ],
+)
+def test_the_kind_of_a_picture_by_its_address_is_told_to_gemini_where_it_shows(url: str, told: dict[str, str]) -> None:
+    content = [{"type": "image", "source": {"type": "url", "url": url}}]
+    part = body_of("anthropic", messages({"role": "user", "content": content}), "gemini")["contents"][0]["parts"][0]
+    assert part == {"fileData": {**told, "fileUri": url}}
 
 
 def test_the_line_for_anthropics_bills_is_no_part_of_a_prompt() -> None:

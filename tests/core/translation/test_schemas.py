@@ -10,7 +10,7 @@ from google.genai.types import Schema
 from ullage.core.translation import TranslationRefused
 from ullage.core.translation.losses import Losses
 from ullage.core.translation.requests.reading.gemini import json_schema
-from ullage.core.translation.schemas import anthropic_schema, gemini_schema
+from ullage.core.translation.schemas import anthropic_schema, gemini_schema, has_maps
 
 OF: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
     "a type": ({"type": "string"}, {"type": "STRING"}, False),
@@ -19,6 +19,36 @@ OF: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
         {"type": ["integer", "string"]},
         {"anyOf": [{"type": "INTEGER"}, {"type": "STRING"}]},
         False,
+    ),
+    "a text, a list or an object": (
+        {
+            "type": ["string", "array", "object", "null"],
+            "description": "d",
+            "items": {"type": "integer"},
+            "properties": {"a": {"type": "string"}},
+            "required": ["a"],
+            "minLength": 1,
+        },
+        {
+            "description": "d",
+            "nullable": True,
+            "anyOf": [
+                {"type": "STRING", "minLength": 1},
+                {"type": "ARRAY", "items": {"type": "INTEGER"}},
+                {"type": "OBJECT", "properties": {"a": {"type": "STRING"}}, "required": ["a"]},
+            ],
+        },
+        False,
+    ),
+    "an object of any members": (
+        {"type": "object", "additionalProperties": {"type": "string"}},
+        {"type": "OBJECT"},
+        True,
+    ),
+    "an object of any members inside": (
+        {"type": "object", "properties": {"m": {"type": "object", "additionalProperties": True}}},
+        {"type": "OBJECT", "properties": {"m": {"type": "OBJECT"}}},
+        True,
     ),
     "words": ({"enum": ["a", "b"]}, {"type": "STRING", "enum": ["a", "b"]}, False),
     "a word": ({"const": "a"}, {"type": "STRING", "enum": ["a"]}, False),
@@ -118,3 +148,37 @@ def test_anthropic_gets_closed_objects_without_limits() -> None:
         "additionalProperties": False,
     }
     assert [loss.code for loss in losses.found()] == ["schema"]
+
+
+def test_an_object_that_may_be_nothing_is_closed_for_anthropic_too() -> None:
+    inner = {"type": ["object", "null"], "properties": {"a": {"properties": {}}}}
+    found = anthropic_schema({"type": "object", "properties": {"m": inner}}, losses := Losses())
+    assert found["properties"]["m"]["additionalProperties"] is False
+    assert found["properties"]["m"]["properties"]["a"] == {"properties": {}, "additionalProperties": False}
+    assert losses.found() == ()
+
+
+def test_closing_an_object_that_was_said_to_be_open_is_told() -> None:
+    losses = Losses()
+    given = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": True}
+    assert anthropic_schema(given, losses)["additionalProperties"] is False
+    assert [loss.code for loss in losses.found()] == ["schema"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"type": "object", "additionalProperties": {"type": "string"}}, True),
+        ({"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "string"}}, True),
+        ({"type": "object"}, True),
+        ({"type": "array", "items": {"type": ["object", "null"]}}, True),
+        ({"$ref": "#/$defs/properties", "$defs": {"properties": {"type": "object"}}}, True),
+        ({"type": "object", "properties": {"additionalProperties": {"type": "string"}}}, False),
+        ({"type": "object", "properties": {"a": {"enum": [{"type": "object"}]}}}, False),
+        ({"type": "object", "additionalProperties": False}, False),
+        ({"type": "object", "properties": {"a": {}}, "additionalProperties": True}, False),
+        ({}, False),
+    ],
+)
+def test_maps_are_told_from_objects_of_known_members(given: dict[str, Any], expected: bool) -> None:
+    assert has_maps(given) == expected

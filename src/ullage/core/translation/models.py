@@ -14,6 +14,8 @@ _ONE_CALL = re.compile(r"^o[1-9]")
 _SHORT_IDS = re.compile(r"^(?:mi[ns]tral|mixtral|(?:code|dev|magi|pix|vox)stral|open-mi[sx]tral)")
 # No answers of a schema: DeepSeek, and Anthropic's models before Opus 4.1 and Sonnet 4.5.
 _NO_SCHEMAS = re.compile(r"^(?:deepseek|claude-[123]|claude-(?:opus|sonnet)-4(?:-0|-\d{8}|$))")
+# Gemini's models before 3 refuse calls of tools together with an answer that must be JSON.
+_NO_FORMAT_WITH_TOOLS = re.compile(r"^gemini-[12]")
 # From Gemini 3 on a call without the signature of its thoughts is refused.
 _SIGNED_CALLS = re.compile(r"^gemini-[3-9]")
 
@@ -57,6 +59,11 @@ def takes_short_ids(model: str) -> bool:
 def takes_schemas(model: str) -> bool:
     """Whether its answers can be held to a JSON schema."""
     return _NO_SCHEMAS.match(base_name(model)) is None
+
+
+def takes_format_with_tools(model: str) -> bool:
+    """Whether its answers can be held to JSON while it has tools."""
+    return _NO_FORMAT_WITH_TOOLS.match(base_name(model)) is None
 
 
 def wants_signed_calls(model: str) -> bool:

@@ -12,6 +12,8 @@ from ullage.core.wire.requests.parts import as_list
 from .losses import refuse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from .losses import Losses
 
 _SCHEMAS_LIMIT = 10_000
@@ -45,6 +47,28 @@ _GEMINI_KNOWN = frozenset(
         *("propertyOrdering", "example"),
     }
 )
+# The types that each rule is for.
+_NUMBERS, _WORDS = ("integer", "number"), ("string",)
+_RULES: Mapping[str, tuple[str, ...]] = {
+    "properties": ("object",),
+    "required": ("object",),
+    "minProperties": ("object",),
+    "maxProperties": ("object",),
+    "items": ("array",),
+    "minItems": ("array",),
+    "maxItems": ("array",),
+    "minimum": _NUMBERS,
+    "maximum": _NUMBERS,
+    "pattern": _WORDS,
+    "minLength": _WORDS,
+    "maxLength": _WORDS,
+    "format": (*_NUMBERS, *_WORDS),
+    "enum": ("string", "integer", "number", "boolean"),
+    "const": ("string", "integer", "number", "boolean"),
+}
+# Members that hold schemas by names of the user's, and members that hold no schema.
+_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_VALUES = frozenset({"enum", "const", "default", "examples", "required"})
 # What Anthropic's structured answers refuse, by its manual.
 _ANTHROPIC_REFUSED = frozenset(
     {
@@ -72,8 +96,11 @@ class _Gemini:
         if self._converted > _SCHEMAS_LIMIT:
             raise refuse(self._where, "its schema refers to itself too often for a target without references.")
         schema, seen = self._resolve(given, seen)
-        if schema.keys() - _GEMINI_KNOWN:
+        if schema.keys() - _GEMINI_KNOWN or schema.get("additionalProperties", False) is not False:
             self._simplified()
+        kinds = _kinds_of(schema)
+        if len(kinds) > 1 and not (schema.get("anyOf") or schema.get("oneOf")):
+            schema = _as_choice(schema, kinds)
         written: dict[str, Any] = {}
         self._write_type(schema, written)
         self._write_plain(schema, written)
@@ -107,18 +134,14 @@ class _Gemini:
         return found if isinstance(found, dict) and reference.startswith("#") else {}
 
     def _write_type(self, schema: dict[str, Any], written: dict[str, Any]) -> None:
-        kinds = schema.get("type")
-        names = [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if isinstance(kind, str)]
-        plain = [kind for kind in names if kind != "null"]
-        if len(plain) > 1:
-            written["anyOf"] = [{"type": kind.upper()} for kind in plain]
-        elif plain:
+        plain = _kinds_of(schema)
+        if len(plain) == 1:
             written["type"] = plain[0].upper()
         elif "properties" in schema:
             written["type"] = "OBJECT"
         elif "enum" in schema or "const" in schema:
             written["type"] = "STRING"
-        if len(plain) < len(names) or schema.get("nullable") is True:
+        if "null" in as_list(schema.get("type")) or schema.get("nullable") is True:
             written["nullable"] = True
 
     def _write_plain(self, schema: dict[str, Any], written: dict[str, Any]) -> None:
@@ -165,11 +188,44 @@ class _Gemini:
 
 
 def anthropic_schema(schema: dict[str, Any], losses: Losses) -> dict[str, Any]:
-    """The schema of an answer as Anthropic takes it: every object closed, without limits on numbers and lengths."""
+    """The schema of an answer as Anthropic takes it: every object closed, without limits on numbers and lengths.
+
+    One that `has_maps` means something else when it is closed.
+    """
     written = _closed(schema)
-    if _uses(schema, _ANTHROPIC_REFUSED):
+    if _uses(schema, _ANTHROPIC_REFUSED) or any(one.get("additionalProperties") for one in _schemas_in(schema)):
         losses.add("schema", "response_format", "Rules that the target's schemas do not know are left out.")
     return written if isinstance(written, dict) else {}
+
+
+def has_maps(schema: Any) -> bool:
+    """Whether objects in it have members whose names it does not say."""
+    return any(
+        _is_object(one)
+        and (isinstance(one.get("additionalProperties"), dict) or not one.get("properties"))
+        and one.get("additionalProperties") is not False
+        for one in _schemas_in(schema)
+    )
+
+
+def _schemas_in(value: Any) -> Iterator[dict[str, Any]]:
+    """The schema and all in it."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _schemas_in(one)
+    if not isinstance(value, dict):
+        return
+    yield value
+    for key, inner in value.items():
+        if key in _NAMED and isinstance(inner, dict):
+            for one in inner.values():
+                yield from _schemas_in(one)
+        elif key not in _VALUES:
+            yield from _schemas_in(inner)
+
+
+def _is_object(schema: dict[str, Any]) -> bool:
+    return "object" in as_list(schema.get("type")) or ("type" not in schema and "properties" in schema)
 
 
 def _closed(value: Any) -> Any:
@@ -182,7 +238,7 @@ def _closed(value: Any) -> Any:
         kept["properties"] = {name: _closed(inner) for name, inner in value["properties"].items()}
     if isinstance(value.get("type"), str) or "properties" in value or "$ref" in value or "anyOf" in value:
         kept = {key: inner for key, inner in kept.items() if key not in _ANTHROPIC_REFUSED}
-    if value.get("type") == "object":
+    if _is_object(value):
         kept["additionalProperties"] = False
     return kept
 
@@ -200,6 +256,20 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     if isinstance(first.get("required"), list) and isinstance(second.get("required"), list):
         both["required"] = list(dict.fromkeys([*second["required"], *first["required"]]))
     return both
+
+
+def _kinds_of(schema: dict[str, Any]) -> list[str]:
+    """The types that the schema allows, beside none."""
+    return [kind for kind in as_list(schema.get("type")) if isinstance(kind, str) and kind != "null"]
+
+
+def _as_choice(schema: dict[str, Any], kinds: list[str]) -> dict[str, Any]:
+    """A schema of several types as one of several schemas, each with the rules of its own type."""
+    rules = {key: value for key, value in schema.items() if key in _RULES}
+    either = [{"type": kind, **{key: value for key, value in rules.items() if kind in _RULES[key]}} for kind in kinds]
+    rest = {key: value for key, value in schema.items() if key not in rules}
+    null = ["null"] if "null" in as_list(schema.get("type")) else []
+    return {**rest, "type": null, "anyOf": either}
 
 
 def _is_null(schema: Any) -> bool:

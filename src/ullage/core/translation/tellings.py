@@ -21,3 +21,8 @@ def tell_fixed_sampling(losses: Losses) -> None:
 def tell_penalties(losses: Losses) -> None:
     """Words were to be made less or more likely at a model that reasons."""
     losses.add("sampling", "penalties", "The model takes no penalties and no bias.")
+
+
+def tell_wordless(losses: Losses, where: str) -> None:
+    """Instructions had something else than words."""
+    losses.add("not_carried", where, "Instructions are words at the target; what else was among them is left out.")

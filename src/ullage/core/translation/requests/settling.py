@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ullage.core.translation.losses import refuse
-from ullage.core.translation.models import takes_schemas, takes_short_ids
+from ullage.core.translation.models import takes_format_with_tools, takes_schemas, takes_short_ids
 from ullage.core.translation.naming import Ids, clean_names
 from ullage.core.translation.nouns import AnswerFormat, Call, Media, Message, Reasoning, Result, Text, ToolChoice
+from ullage.core.translation.schemas import has_maps
 from ullage.core.translation.sealing import opens_for
+from ullage.core.translation.tellings import tell_wordless
 from ullage.core.wire.jsontext import compact
 
 from .exchanges import settle_exchanges
@@ -36,7 +38,7 @@ def settle(request: Request, target: Target, losses: Losses) -> tuple[Request, M
     """
     request = _ask_in_words(_choose_tools(request, losses), target, losses)
     _check_abilities(request, target)
-    system, rest = _split_system(request)
+    system, rest = _split_system(request, losses)
     messages = _place_late_system(rest, target, losses)
     messages = _keep_own_reasoning(messages, target, losses)
     messages = settle_exchanges(_merge(messages), Ids(short=takes_short_ids(target.model)), losses)
@@ -73,14 +75,24 @@ def _choose_tools(request: Request, losses: Losses) -> Request:
 def _ask_in_words(request: Request, target: Target, losses: Losses) -> Request:
     """JSON is asked for in words where the target has no member for it."""
     wanted = request.format
-    if wanted is None or (takes_schemas(target.model) if wanted.kind == "schema" else target.dialect != "anthropic"):
+    if wanted is None or _takes_format(request, wanted, target):
         return request
     losses.add("format_in_words", "response_format", "The target is asked for JSON in words, and not held to it.")
     words = "Answer with one JSON object and nothing else."
     if wanted.schema:
         words = f"Answer with one JSON value and nothing else. It must fit this JSON schema:\n{compact(wanted.schema)}"
-    left = None if target.dialect == "anthropic" else AnswerFormat(kind="json")
+    bare = AnswerFormat(kind="json")
+    left = bare if target.dialect != "anthropic" and _takes_format(request, bare, target) else None
     return replace(request, system=(*request.system, Text(text=words)), format=left)
+
+
+def _takes_format(request: Request, wanted: AnswerFormat, target: Target) -> bool:
+    """Anthropic's answers of a schema have closed objects only; Gemini's older models take no format beside tools."""
+    if request.tools and not takes_format_with_tools(target.model):
+        return False
+    if wanted.kind != "schema":
+        return target.dialect != "anthropic"
+    return takes_schemas(target.model) and not (target.dialect == "anthropic" and has_maps(wanted.schema))
 
 
 def _check_abilities(request: Request, target: Target) -> None:
@@ -96,12 +108,16 @@ def _is_picture(part: Part) -> bool:
     return isinstance(part, Media) and part.kind == "image"
 
 
-def _split_system(request: Request) -> tuple[tuple[Text, ...], list[Message]]:
+def _split_system(request: Request, losses: Losses) -> tuple[tuple[Text, ...], list[Message]]:
     """What stands before the conversation, wherever the dialect keeps it, and the rest."""
     system = list(request.system)
     rest = list(request.messages)
     while rest and rest[0].role == "system":
-        system += [part for part in rest.pop(0).parts if isinstance(part, Text)]
+        for part in rest.pop(0).parts:
+            if isinstance(part, Text):
+                system.append(part)
+            else:
+                tell_wordless(losses, "messages.system")
     return tuple(part for part in system if part.text.strip()), rest
 
 

@@ -31,10 +31,12 @@ from .common import (
     flag,
     function_tool,
     hosted_tools,
+    instructions,
     mark_of,
     name_of,
     note_rest,
     number,
+    objects,
     refuse_unless,
     stops,
     text_of,
@@ -71,7 +73,7 @@ def read(payload: dict[str, Any], losses: Losses) -> Request:
     _refuse_prefill(messages)
     return Request(
         system=tuple(
-            text for text in map(text_of, as_list(payload.get("system"))) if not text.text.startswith(_BILLING)
+            text for text in instructions(payload.get("system"), "system", losses) if not text.text.startswith(_BILLING)
         ),
         messages=tuple(messages),
         tools=_tools(payload, losses),
@@ -80,11 +82,11 @@ def read(payload: dict[str, Any], losses: Losses) -> Request:
         format=_format(payload),
         effort=_effort(payload),
         sampling=Sampling(
-            max_tokens=whole(payload.get("max_tokens")),
-            temperature=number(payload.get("temperature")),
-            top_p=number(payload.get("top_p")),
-            top_k=whole(payload.get("top_k")),
-            stop=stops(payload.get("stop_sequences")),
+            max_tokens=whole(payload.get("max_tokens"), "max_tokens", least=1),
+            temperature=number(payload.get("temperature"), "temperature"),
+            top_p=number(payload.get("top_p"), "top_p"),
+            top_k=whole(payload.get("top_k"), "top_k"),
+            stop=stops(payload.get("stop_sequences"), "stop_sequences"),
         ),
         user=as_text(as_dict(payload.get("metadata")).get("user_id")),
     )
@@ -183,7 +185,7 @@ def _document(block: dict[str, Any], losses: Losses) -> Part:
 def _tools(payload: dict[str, Any], losses: Losses) -> tuple[Tool, ...]:
     tools: list[Tool] = []
     hosted: list[str] = []
-    for spec in map(as_dict, as_list(payload.get("tools"))):
+    for spec in objects(payload.get("tools"), "tools"):
         if type_of(spec) in ("", "custom") and name_of(spec.get("name")) is not None:
             if spec.get("defer_loading") is True:
                 losses.add(
@@ -218,7 +220,7 @@ def _effort(payload: dict[str, Any]) -> Effort | None:
         case "disabled":
             return Effort(level="off")
         case "enabled":
-            budget = whole(thinking.get("budget_tokens"))
+            budget = whole(thinking.get("budget_tokens"), "thinking.budget_tokens")
             return Effort(level=level_of_budget(budget) if budget is not None else None, shown=shown)
         case "adaptive":
             word = effort_of_word(as_dict(payload.get("output_config")).get("effort"), shown=shown)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ullage.core.translation.losses import refuse
 from ullage.core.translation.nouns import AnswerFormat, Mark, Media, Text, Tool
+from ullage.core.translation.tellings import tell_wordless
 from ullage.core.wire.media import url_data
 from ullage.core.wire.requests.parts import as_dict, as_list, as_text, name_of, type_of
 
@@ -21,10 +22,12 @@ __all__ = [
     "flag",
     "function_tool",
     "hosted_tools",
+    "instructions",
     "mark_of",
     "name_of",
     "note_rest",
     "number",
+    "objects",
     "refuse_unless",
     "schema_format",
     "stops",
@@ -34,18 +37,28 @@ __all__ = [
     "whole",
 ]
 
+_LARGEST = 1e18
 
-def number(value: Any) -> float | None:
-    """A finite number, else `None`."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+
+def number(value: Any, where: str) -> float | None:
+    """A number; `None` where nothing is said. Raises the refusal of anything else: the client's own provider would refuse it."""
+    if value is None:
         return None
-    return value if abs(value) < 1e18 else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _LARGEST:
+        raise refuse(where, "it is no number.")
+    return value
 
 
-def whole(value: Any) -> int | None:
-    """A whole number, also written as a float, else `None`."""
-    found = number(value)
-    return int(found) if found is not None and found == int(found) else None
+def whole(value: Any, where: str, *, least: int | None = None) -> int | None:
+    """A whole number, also written as a float; `None` where nothing is said. Raises the refusal of anything else, or of less."""
+    found = number(value, where)
+    if found is None:
+        return None
+    if found != int(found):
+        raise refuse(where, "it is no whole number.")
+    if least is not None and found < least:
+        raise refuse(where, f"it is less than {least}.")
+    return int(found)
 
 
 def flag(value: Any) -> bool | None:
@@ -66,9 +79,32 @@ def text_of(block: Any) -> Text:
     return Text(text=as_text(block.get("text")), mark=mark_of(block))
 
 
-def stops(value: Any) -> tuple[str, ...]:
-    """Stop sequences, of which there may be one alone."""
-    return tuple(one for one in as_list(value) if isinstance(one, str) and one)
+def stops(value: Any, where: str) -> tuple[str, ...]:
+    """Stop sequences, of which there may be one alone. Raises the refusal of what is no text."""
+    found = as_list(value)
+    if not all(isinstance(one, str) for one in found):
+        raise refuse(where, "a stop sequence is no text.")
+    return tuple(filter(None, found))
+
+
+def objects(value: Any, where: str) -> list[dict[str, Any]]:
+    """A list of objects; nothing where nothing is said. Raises the refusal of anything else."""
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise refuse(where, "it is no list of objects.")
+    return value
+
+
+def instructions(blocks: Any, where: str, losses: Losses) -> tuple[Text, ...]:
+    """Instructions, which are texts everywhere; what else is among them is told."""
+    texts = []
+    for block in as_list(blocks):
+        if isinstance(block, dict) and not isinstance(block.get("text"), str):
+            tell_wordless(losses, where)
+        else:
+            texts.append(text_of(block))
+    return tuple(texts)
 
 
 def url_media(

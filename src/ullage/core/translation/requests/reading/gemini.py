@@ -25,7 +25,18 @@ from ullage.core.translation.sealing import unwrap
 from ullage.core.wire.jsontext import compact
 from ullage.core.wire.requests.gemini import pick, snake
 
-from .common import as_dict, as_list, as_text, function_tool, hosted_tools, number, stops, text_of, whole
+from .common import (
+    as_dict,
+    as_list,
+    as_text,
+    function_tool,
+    hosted_tools,
+    instructions,
+    number,
+    objects,
+    stops,
+    whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,21 +70,21 @@ def read(payload: dict[str, Any], losses: Losses) -> Request:
     _refuse_what_no_target_can(config)
     _note_rest(config, _KNOWN_CONFIG, losses, inside="generationConfig.")
     return Request(
-        system=_system(pick(payload, "systemInstruction")),
+        system=_system(pick(payload, "systemInstruction"), losses),
         messages=tuple(_message(as_dict(one), losses) for one in as_list(payload.get("contents"))),
-        tools=_tools(as_list(payload.get("tools")), losses),
+        tools=_tools(objects(payload.get("tools"), "tools"), losses),
         tool_choice=_tool_choice(as_dict(pick(as_dict(pick(payload, "toolConfig")), "functionCallingConfig"))),
         format=_format(config),
         effort=_effort(as_dict(pick(config, "thinkingConfig"))),
         sampling=Sampling(
-            max_tokens=whole(pick(config, "maxOutputTokens")),
-            temperature=number(config.get("temperature")),
-            top_p=number(pick(config, "topP")),
-            top_k=whole(pick(config, "topK")),
-            stop=stops(pick(config, "stopSequences")),
-            frequency_penalty=number(pick(config, "frequencyPenalty")),
-            presence_penalty=number(pick(config, "presencePenalty")),
-            seed=whole(config.get("seed")),
+            max_tokens=whole(pick(config, "maxOutputTokens"), "maxOutputTokens", least=1),
+            temperature=number(config.get("temperature"), "temperature"),
+            top_p=number(pick(config, "topP"), "topP"),
+            top_k=whole(pick(config, "topK"), "topK"),
+            stop=stops(pick(config, "stopSequences"), "stopSequences"),
+            frequency_penalty=number(pick(config, "frequencyPenalty"), "frequencyPenalty"),
+            presence_penalty=number(pick(config, "presencePenalty"), "presencePenalty"),
+            seed=whole(config.get("seed"), "seed"),
         ),
     )
 
@@ -86,7 +97,7 @@ def _note_rest(payload: dict[str, Any], known: Iterable[str], losses: Losses, *,
 
 
 def _refuse_what_no_target_can(config: dict[str, Any]) -> None:
-    if (whole(pick(config, "candidateCount")) or 1) != 1:
+    if (whole(pick(config, "candidateCount"), "candidateCount") or 1) != 1:
         raise refuse("candidateCount", "several answers to one request have no place in the target's protocol.")
     if pick(config, "responseLogprobs") or config.get("logprobs"):
         raise refuse("responseLogprobs", "the target's protocol gives no probabilities.")
@@ -95,9 +106,9 @@ def _refuse_what_no_target_can(config: dict[str, Any]) -> None:
         raise refuse("responseModalities", "answers that are more than text cannot be carried.")
 
 
-def _system(value: Any) -> tuple[Text, ...]:
+def _system(value: Any, losses: Losses) -> tuple[Text, ...]:
     parts = as_dict(value).get("parts") if isinstance(value, dict) and "parts" in value else value
-    return tuple(text_of(part) for part in as_list(parts))
+    return instructions(parts, "systemInstruction", losses)
 
 
 def _message(content: dict[str, Any], losses: Losses) -> Message:
@@ -177,10 +188,10 @@ def _refuse_sound(mime: str) -> None:
         raise refuse("contents.inlineData", "sound and film cannot be carried.")
 
 
-def _tools(specs: list[Any], losses: Losses) -> tuple[Tool, ...]:
+def _tools(specs: list[dict[str, Any]], losses: Losses) -> tuple[Tool, ...]:
     tools: list[Tool] = []
     hosted: list[str] = []
-    for spec in map(as_dict, specs):
+    for spec in specs:
         declared = pick(spec, "functionDeclarations")
         keys = ("parametersJsonSchema", "parameters_json_schema")
         for declaration in map(as_dict, as_list(declared)):
@@ -256,7 +267,7 @@ def _effort(config: dict[str, Any]) -> Effort | None:
     word = effort_of_word(pick(config, "thinkingLevel"), shown=shown)
     if word is not None:
         return word
-    budget = whole(pick(config, "thinkingBudget"))
+    budget = whole(pick(config, "thinkingBudget"), "thinkingBudget")
     if budget is not None:
         return Effort(level=level_of_budget(budget), shown=shown)
     return Effort(shown=True) if shown else None

@@ -9,6 +9,7 @@ from ullage.core.translation.losses import refuse
 from ullage.core.translation.nouns import (
     AnswerFormat,
     Call,
+    Media,
     Message,
     Reasoning,
     Refusal,
@@ -31,6 +32,7 @@ from .common import (
     name_of,
     note_rest,
     number,
+    objects,
     refuse_unless,
     schema_format,
     stops,
@@ -42,7 +44,7 @@ from .common import (
 
 if TYPE_CHECKING:
     from ullage.core.translation.losses import Losses
-    from ullage.core.translation.nouns import Effort, Media, Part, Speaker
+    from ullage.core.translation.nouns import Effort, Part, Speaker
 
 _KNOWN = frozenset(
     {
@@ -95,7 +97,7 @@ def _refuse_what_no_target_can(payload: dict[str, Any]) -> None:
 def _message(message: dict[str, Any], losses: Losses) -> Message:
     role = as_text(message.get("role"))
     if role == "tool":
-        return Message(role="user", parts=(_result(message),))
+        return Message(role="user", parts=(_result(message, losses),))
     if role == "function":
         raise refuse("messages", "the old form of tool results has no ids; send `tool` messages.")
     speaker: Speaker = "system" if role in _SYSTEM else "assistant" if role == "assistant" else "user"
@@ -112,10 +114,12 @@ def _message(message: dict[str, Any], losses: Losses) -> Message:
     return Message(role=speaker, parts=tuple(parts))
 
 
-def _result(message: dict[str, Any]) -> Result:
-    content = message.get("content")
-    blocks = [content] if isinstance(content, str) else as_list(content)
-    parts = tuple(text_of(block) for block in blocks)
+def _result(message: dict[str, Any], losses: Losses) -> Result:
+    """Pictures and files stand in results at some hosts; OpenAI takes texts only."""
+    found = _content(message.get("content"), losses)
+    parts = tuple(part for part in found if isinstance(part, Text | Media))
+    if len(parts) < len(found):
+        losses.add("not_carried", "messages.tool", "The result of a tool is text, pictures and files only.")
     mark = next((part.mark for part in parts if part.mark is not None), mark_of(message))
     return Result(id=as_text(message.get("tool_call_id")), name=as_text(message.get("name")), parts=parts, mark=mark)
 
@@ -175,7 +179,7 @@ def _file(block: dict[str, Any]) -> Media:
 def _tools(payload: dict[str, Any], losses: Losses) -> tuple[Tool, ...]:
     tools: list[Tool] = []
     hosted: list[str] = []
-    for spec in map(as_dict, as_list(payload.get("tools"))):
+    for spec in objects(payload.get("tools"), "tools"):
         match spec.get("type"):
             case "function":
                 tools.append(function_tool(as_dict(spec.get("function")), "parameters", mark=mark_of(spec)))
@@ -228,13 +232,14 @@ def _effort(payload: dict[str, Any]) -> Effort | None:
 
 
 def _sampling(payload: dict[str, Any]) -> Sampling:
+    limits = [whole(payload.get(name), name, least=1) for name in ("max_completion_tokens", "max_tokens")]
     return Sampling(
-        max_tokens=whole(payload.get("max_completion_tokens") or payload.get("max_tokens")),
-        temperature=number(payload.get("temperature")),
-        top_p=number(payload.get("top_p")),
-        top_k=whole(payload.get("top_k")),
-        stop=stops(payload.get("stop")),
-        frequency_penalty=number(payload.get("frequency_penalty")),
-        presence_penalty=number(payload.get("presence_penalty")),
-        seed=whole(payload.get("seed")),
+        max_tokens=next((one for one in limits if one is not None), None),
+        temperature=number(payload.get("temperature"), "temperature"),
+        top_p=number(payload.get("top_p"), "top_p"),
+        top_k=whole(payload.get("top_k"), "top_k"),
+        stop=stops(payload.get("stop"), "stop"),
+        frequency_penalty=number(payload.get("frequency_penalty"), "frequency_penalty"),
+        presence_penalty=number(payload.get("presence_penalty"), "presence_penalty"),
+        seed=whole(payload.get("seed"), "seed"),
     )

@@ -32,6 +32,7 @@ from .common import (
     hosted_tools,
     note_rest,
     number,
+    objects,
     refuse_unless,
     schema_format,
     text_of,
@@ -103,7 +104,7 @@ def read(payload: dict[str, Any], losses: Losses) -> Request:
     _refuse_what_no_target_can(payload)
     note_rest(payload, {*_KNOWN, "store"} if payload.get("store") is not True else _KNOWN, losses)
     items = _items(payload)
-    specs = [*as_list(payload.get("tools")), *_tools_among(items)]
+    specs = [*objects(payload.get("tools"), "tools"), *_tools_among(items)]
     namespaces: dict[str, tuple[str, str]] = {}
     tools = _tools(map(as_dict, specs), namespaces, losses)
     text = as_dict(payload.get("text"))
@@ -116,9 +117,9 @@ def read(payload: dict[str, Any], losses: Losses) -> Request:
         format=_format(as_dict(text.get("format"))),
         effort=_effort(as_dict(payload.get("reasoning"))),
         sampling=Sampling(
-            max_tokens=whole(payload.get("max_output_tokens")),
-            temperature=number(payload.get("temperature")),
-            top_p=number(payload.get("top_p")),
+            max_tokens=whole(payload.get("max_output_tokens"), "max_output_tokens", least=1),
+            temperature=number(payload.get("temperature"), "temperature"),
+            top_p=number(payload.get("top_p"), "top_p"),
         ),
         user=as_text(payload.get("safety_identifier") or payload.get("user")),
         verbosity=as_text(text.get("verbosity")),

@@ -12,6 +12,7 @@ from ullage.core.translation.losses import refuse
 from ullage.core.translation.models import has_fixed_sampling
 from ullage.core.translation.nouns import Media, Refusal, Text
 from ullage.core.translation.tellings import tell_fixed_sampling, tell_shortened
+from ullage.core.wire.requests.parts import as_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +29,15 @@ _CUSTOM: dict[str, Any] = {
 }
 _DEFAULT_IMAGE = "image/png"
 _DEFAULT_DOCUMENT = "application/pdf"
+_BY_ENDING = {
+    **{ending: f"image/{ending}" for ending in ("png", "jpeg", "webp", "gif", "heic", "heif", "bmp")},
+    "jpg": "image/jpeg",
+    "pdf": "application/pdf",
+    "txt": "text/plain",
+    "md": "text/markdown",
+    "csv": "text/csv",
+    "html": "text/html",
+}
 
 
 def schema_of(tool: Tool) -> dict[str, Any]:
@@ -60,6 +70,12 @@ def arguments_object(call: Call) -> dict[str, Any]:
 def joined(parts: Iterable[Any]) -> str:
     """The texts among the parts, with a line between."""
     return "\n\n".join(part.text for part in parts if isinstance(part, Text | Refusal))
+
+
+def linked_mime(url: str) -> str:
+    """The media type that the end of an address names; empty where it names none."""
+    ending = url.partition("?")[0].partition("#")[0].rpartition(".")[2].lower()
+    return _BY_ENDING.get(ending, "")
 
 
 def mime_of(media: Media) -> str:
@@ -134,7 +150,7 @@ def _is_strict(schema: Any) -> bool:
         return all(map(_is_strict, schema))
     if not isinstance(schema, dict):
         return True
-    if schema.get("type") == "object" or "properties" in schema:
+    if "object" in as_list(schema.get("type")) or "properties" in schema:
         properties = schema.get("properties")
         names = set(properties) if isinstance(properties, dict) else set()
         if schema.get("additionalProperties") is not False or set(schema.get("required") or ()) != names:

@@ -14,6 +14,7 @@ from .common import (
     description_of,
     drop_strict,
     joined,
+    linked_mime,
     mime_of,
     schema_of,
     settle_sampling,
@@ -81,7 +82,9 @@ def _part(part: Part) -> dict[str, Any]:
         case Text(text=text) | Refusal(text=text):
             return {"text": text}
         case Media() if part.url:
-            return {"fileData": {"mimeType": mime_of(part), "fileUri": part.url}}
+            # Google finds out by itself what an address holds, unless it is told something else.
+            mime = part.mime or linked_mime(part.url)
+            return {"fileData": {**({"mimeType": mime} if mime else {}), "fileUri": part.url}}
         case Media():
             return {"inlineData": {"mimeType": mime_of(part), "data": part.data}}
         case Call():
