@@ -425,7 +425,7 @@ def test_targets_and_providers_that_are_left_alone_are_told(
     )
     failure = Failure(kind="rate-limit", code="429", status=429, retryable=True, counts=True)
     Health(store, store).note(Outcome(target="a/b", asked_ms=now_ms, at_ms=now_ms, failure=failure))
-    quotas = Quotas(QuotaRules(), store)
+    quotas = Quotas(QuotaRules(), store, store)
     quotas.note(Answered(provider="openai", status=402, at_ms=now_ms, asked_ms=now_ms - 1))
     quotas.save()
     store.close()

@@ -7,7 +7,7 @@ import pytest
 
 from ullage.core.errors import StoreError
 from ullage.core.health import classify, connection_failure
-from ullage.engine.health import KEPT_UNDER, Health, Outcome, no_spread
+from ullage.engine.health import KEPT_UNDER, MOST_ROWS, Health, Outcome, no_spread
 from ullage.stores import MemoryStore, RouteOverride, Store, open_store
 
 NOW_MS = 1_700_000_000_000
@@ -180,3 +180,30 @@ def test_a_store_that_fails_costs_what_others_noted_and_no_more(monkeypatch: pyt
     health = _health(store)
     _failed(health)
     assert list(health.circuits((ONE, TWO), NOW_MS)) == [ONE]
+
+
+def test_models_that_clients_make_up_fill_neither_memory_nor_the_store() -> None:
+    store = MemoryStore()
+    health = _health(store)
+    health.circuits((ONE, TWO), NOW_MS)
+    _failed(health)
+    for number in range(300):
+        target = f"anthropic/made-up-{number}"
+        health.note(Outcome(target=target, asked_ms=NOW_MS, at_ms=NOW_MS + 1 + number, failure=classify(404)))
+    assert len(health.report(NOW_MS + 400)) == len(store.route_overrides(KEPT_UNDER)) == MOST_ROWS
+    assert list(health.circuits((ONE, TWO), NOW_MS + 400)) == [ONE]  # it may be chosen, so it is not forgotten
+
+
+def test_what_is_over_is_forgotten_once_all_know_of_it() -> None:
+    store = MemoryStore()
+    health, other = _health(store), _health(store)
+    _failed(health)
+    _answered(health, NOW_MS + 70_000)
+    assert list(store.route_overrides(KEPT_UNDER)) == [ONE]
+    assert other.circuits((ONE,), NOW_MS + 70_001) == {}
+    for one in (health, other):
+        assert one.circuits((ONE,), NOW_MS + 700_000) == {}
+    assert store.route_overrides(KEPT_UNDER) == {}
+    _failed(health)
+    assert health.circuits((ONE,), NOW_MS + 3 * 86_400_000) == {}
+    assert store.route_overrides(KEPT_UNDER) == {}

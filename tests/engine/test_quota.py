@@ -5,13 +5,25 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.engine.observing import Asked, Bench, to_ask
-from ullage.core.quota import QuotaLimits, QuotaRules
+from ullage.core.quota import QuotaLimits, QuotaRules, Tally
 from ullage.core.routing.scoring import Signals
-from ullage.engine.quota import KEPT_UNDER, Answered, Quotas, add_quota, keep_saved, make_quota_rules, quota_headers
+from ullage.engine.quota import (
+    KEPT_UNDER,
+    Answered,
+    Known,
+    Quotas,
+    add_quota,
+    keep_saved,
+    make_quota_rules,
+    merge_known,
+    quota_headers,
+)
 from ullage.settings.routing import QuotaProviderSettings, QuotaSettings
-from ullage.stores import MemoryStore
+from ullage.stores import MemoryStore, RouteOverride
 
 NOW_MS = 1_700_000_000_000
 LIMITED = (("x-ratelimit-limit-requests", "100"), ("x-ratelimit-remaining-requests", "10"))
@@ -23,7 +35,7 @@ def _answer(status: int = 200, *, at_ms: int = NOW_MS, asked_ms: int | None = No
 
 
 def _noted(*answers: Answered, rules: QuotaRules | None = None, store=None) -> Quotas:
-    quotas = Quotas(rules or QuotaRules(), store)
+    quotas = Quotas(rules or QuotaRules(), store, store)
     for answer in answers:
         quotas.note(answer)
     return quotas
@@ -93,44 +105,99 @@ def test_what_is_known_survives_a_restart() -> None:
     )
     first.save()
     second = Quotas(rules, store)
-    second.recall()
     assert second.view("openai", NOW_MS + 2) == first.view("openai", NOW_MS + 2)
-    session, key = KEPT_UNDER
-    third = Quotas(rules)
-    third.take(store.route_overrides(session)[key])
-    assert third.report(NOW_MS + 2) == first.report(NOW_MS + 2)
+    assert second.report(NOW_MS + 2) == first.report(NOW_MS + 2)
+
+
+def _kept(store: MemoryStore, provider: str = "openai") -> int:
+    return Quotas(QuotaRules(), store).view(provider, NOW_MS).requests
 
 
 def test_a_cooldown_is_kept_at_once_and_counters_now_and_then() -> None:
     store = MemoryStore()
-    session, key = KEPT_UNDER
     quotas = _noted(_answer(), store=store)
-    assert store.route_overrides(session)[key]["openai"]["tally"]["requests"] == 1
+    assert _kept(store) == 1
     quotas.note(_answer(at_ms=NOW_MS + 1))
-    assert store.route_overrides(session)[key]["openai"]["tally"]["requests"] == 1
+    assert _kept(store) == 1
     quotas.note(_answer(402, at_ms=NOW_MS + 2))
-    assert store.route_overrides(session)[key]["openai"]["tally"]["requests"] == 3
+    assert _kept(store) == 3
     quotas.note(_answer(at_ms=NOW_MS + 5_003))
-    assert store.route_overrides(session)[key]["openai"]["tally"]["requests"] == 4
+    assert _kept(store) == 4
     assert store.route_overrides("some-session") == {}
 
 
 async def test_the_newest_answer_is_kept_though_no_other_one_follows() -> None:
     store = MemoryStore()
-    session, key = KEPT_UNDER
     quotas = _noted(_answer(), _answer(at_ms=NOW_MS + 1), store=store)
-    assert store.route_overrides(session)[key]["openai"]["tally"]["requests"] == 1
+    assert _kept(store) == 1
     task = asyncio.create_task(keep_saved(quotas, every_s=0))
-    while store.route_overrides(session)[key]["openai"]["tally"]["requests"] < 2:
+    while _kept(store) < 2:
         await asyncio.sleep(0)
     task.cancel()
 
 
-@pytest.mark.parametrize("kept", [None, {}, [], {"openai": 3}, {"openai": {"tally": {"requests": "many"}}}])
+@pytest.mark.parametrize("kept", [[], 3, {"tallies": {"a": {"requests": "many"}}}])
 def test_what_cannot_be_read_is_forgotten(kept) -> None:
-    quotas = Quotas(QuotaRules())
-    quotas.take(kept)
-    assert quotas.report(NOW_MS) == []
+    store = MemoryStore()
+    store.put_route_override(RouteOverride(session=KEPT_UNDER, key="openai", value=kept, at_ms=NOW_MS))
+    assert Quotas(QuotaRules(), store).report(NOW_MS) == []
+
+
+def test_what_is_held_to_a_limit_counts_for_all_processes_at_once() -> None:
+    store = MemoryStore()
+    rules = QuotaRules(providers={"openai": QuotaLimits(max_requests=4, max_usd=1.0)})
+    one, other = Quotas(rules, store, store), Quotas(rules, store, store)
+    for number in range(4):
+        (one, other)[number % 2].note(_answer(at_ms=NOW_MS + number, usd=0.25))
+    for quotas in (one, other):
+        assert quotas.signals(NOW_MS + 4)["openai"][0] == "blocked"
+        assert (quotas.view("openai", NOW_MS + 4).requests, quotas.view("openai", NOW_MS + 4).usd) == (4, 1.0)
+
+
+def test_a_refusal_that_one_process_met_holds_for_all_and_an_answer_ends_it_for_all() -> None:
+    store = MemoryStore()
+    one, other = Quotas(QuotaRules(), store, store), Quotas(QuotaRules(), store, store)
+    other.note(_answer(at_ms=NOW_MS - 1))
+    one.note(_answer(402))
+    other.note(_answer(at_ms=NOW_MS + 1, asked_ms=NOW_MS - 2))
+    other.save()
+    assert one.refuses("openai", NOW_MS + 2)
+    assert other.refuses("openai", NOW_MS + 2)
+    other.note(_answer(at_ms=NOW_MS + 4, asked_ms=NOW_MS + 3))
+    assert not one.refuses("openai", NOW_MS + 5)
+
+
+def test_what_another_process_wrote_over_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    one, other = Quotas(QuotaRules(), store, store), Quotas(QuotaRules(), store, store)
+    with monkeypatch.context() as patch:  # both have read before either has written
+        patch.setattr(store, "route_overrides", lambda _session: {})
+        one.note(_answer())
+        other.note(_answer())
+    one.keep()
+    assert _kept(store) == 2
+
+
+_TALLIES = st.dictionaries(
+    st.sampled_from("abc"), st.builds(Tally, window_start_ms=st.sampled_from((0, 60)), requests=st.integers(0, 5))
+)
+_KNOWN = st.builds(
+    Known,
+    at_ms=st.integers(0, 9),
+    tallies=_TALLIES,
+    refused_ms=st.integers(0, 2),
+    retry_at_ms=st.none() | st.integers(3, 5),
+)
+
+
+@given(_KNOWN, _KNOWN, _KNOWN)
+def test_in_whatever_order_processes_hear_of_each_other_they_know_the_same(
+    one: Known, two: Known, three: Known
+) -> None:
+    merged = merge_known(one, two)
+    assert merge_known(two, one) == merged
+    assert merge_known(merged, two) == merged
+    assert merge_known(merged, three) == merge_known(one, merge_known(two, three))
 
 
 def test_a_provider_with_limits_is_reported_before_its_first_call() -> None:
@@ -171,6 +238,9 @@ def test_of_headers_only_those_are_looked_at_that_may_say_anything() -> None:
 def test_memory_of_providers_is_bounded() -> None:
     quotas = _noted(*(_answer(provider=f"p{number}", headers=LIMITED) for number in range(300)))
     assert len(quotas.signals(NOW_MS)) == 200
+    store = MemoryStore()
+    _noted(*(_answer(402, provider=f"p{number}") for number in range(300)), store=store)
+    assert len(store.route_overrides(KEPT_UNDER)) == 200
 
 
 def _asked(path: str = "/v1/messages", body: bytes = b'{"model":"m-1","max_tokens":9,"messages":[]}') -> Asked:
@@ -205,11 +275,9 @@ def test_an_answer_that_never_began_says_nothing() -> None:
 
 def test_what_was_counted_is_kept_when_the_engine_closes() -> None:
     store = MemoryStore()
-    session, key = KEPT_UNDER
     with Bench(store) as bench:
         for _ in range(3):
             bench.ask(_asked())
-    assert store.route_overrides(session)[key]["provider.example"]["tally"]["requests"] == 3
     with Bench(store) as bench:
         bench.ask(_asked())
         assert bench.engine.quotas.view("provider.example", 1_800_000_000_000).requests == 4

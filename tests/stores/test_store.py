@@ -483,6 +483,18 @@ def test_of_an_override_the_one_set_last_holds_in_whatever_order_it_comes(store:
     assert store.route_overrides() == {"policy": {"level": "high"}}
 
 
+def test_what_was_set_up_to_a_time_is_dropped(store: Store, records: Records) -> None:
+    store.put_route_override(records.override("pin", "a/x", session="s1", at_ms=2))
+    assert store.flush()
+    store.drop_route_override("s1", "pin", 1)
+    store.drop_route_override("s1", "policy", 9)
+    assert store.flush()
+    assert store.route_overrides("s1") == {"pin": "a/x"}
+    store.drop_route_override("s1", "pin", 2)
+    assert store.flush()
+    assert store.route_overrides("s1") == {}
+
+
 def test_what_is_set_for_a_session_goes_before_what_is_set_for_all(store: Store, records: Records) -> None:
     store.put_route_override(records.override("pin", "a/x", session="s1"))
     store.put_route_override(records.override("pin", "a/y"))

@@ -2,7 +2,7 @@
 
 Routing specification, section 18. A circuit is a small row of its own, written when it changes, and read before every choice and
 every failure. What two processes note in the same moment is written over by the later one: a strike may be lost, or two tries be
-made at once.
+made at once. Clients name what models they like, so that rows are bounded: what is over is forgotten, and of many the oldest.
 """
 
 from __future__ import annotations
@@ -49,6 +49,13 @@ if TYPE_CHECKING:
 
 KEPT_UNDER = "ullage:health"
 """Session of the rows, whose keys are the targets. No session of a client has that name."""
+
+MOST_ROWS = 200
+"""Circuits that are known and kept at once."""
+_TOLD_MS = 600_000
+"""So long a closed circuit stays as a row, to tell other processes that it was closed."""
+_UNTRIED_MS = 86_400_000
+"""One that might be tried for so long, and was not, is nobody's choice."""
 
 _OF_A_KEY = ("rate-limit", "out-of-credit", "usage-limit", "auth")
 _UNAUTHORIZED = 401
@@ -100,11 +107,14 @@ class Health:
         self._jitter = jitter
         self._lock = threading.Lock()
         self._rows: dict[str, _Row] = {}
+        self._candidates: frozenset[str] = frozenset()
 
     def circuits(self, targets: Iterable[str], now_ms: int) -> dict[str, int | None]:
         """Those of the targets that are not to be asked now, each with when it may be tried again (`RouteSession.circuits`)."""
-        self._look()
+        targets = tuple(targets)
+        self._look(now_ms)
         with self._lock:
+            self._candidates = frozenset((*targets, *map(_all_of, targets)))
             rows = list(self._rows.items())
         times = {key: reopens_ms(row.circuit, now_ms) for key, row in rows if not is_admitted(row.circuit, now_ms)}
         if not times:
@@ -125,7 +135,7 @@ class Health:
         """Takes in how a request ended."""
         failure = outcome.failure
         if failure is not None and outcome.told:
-            self._look()
+            self._look(outcome.at_ms)
         everywhere = failure is not None and failure.status == _UNAUTHORIZED
 
         def change(circuit: Circuit) -> Circuit:
@@ -152,7 +162,7 @@ class Health:
 
     def report(self, now_ms: int) -> list[dict[str, Any]]:
         """What programs and people are told of targets that failed lately, in the order of their names."""
-        self._look()
+        self._look(now_ms)
         with self._lock:
             rows = sorted(self._rows.items())
         return [_report(target, row.circuit, now_ms) for target, row in rows if row.circuit != CLOSED]
@@ -165,23 +175,45 @@ class Health:
                 return
             row = self._rows[target] = _Row(circuit=after, at_ms=max(now_ms, before.at_ms + 1))
         if self._writer is not None:
-            # A closed circuit stays as a row: it tells other processes that it was closed.
             value = msgspec.to_builtins(row)
             self._writer.put_route_override(RouteOverride(session=KEPT_UNDER, key=target, value=value, at_ms=row.at_ms))
+        self._forget(now_ms)
 
-    def _look(self) -> None:
+    def _look(self, now_ms: int) -> None:
         """Takes up what other processes have noted. What cannot be read is not there: the next answers make up for it."""
         if self._reader is None:
             return
-        kept: dict[str, Any] = {}
-        with contextlib.suppress(StoreError):  # the store says itself what is wrong with it
+        try:
             kept = self._reader.route_overrides(KEPT_UNDER)
+        except StoreError:  # the store says itself what is wrong with it
+            return
         for target, plain in kept.items():
             with contextlib.suppress(msgspec.ValidationError):
                 row = msgspec.convert(plain, _Row)
                 with self._lock:
                     if row.at_ms > self._rows.get(target, _NEW).at_ms:
                         self._rows[target] = row
+        with self._lock:
+            # What is long written and not there was forgotten by another process.
+            for target in [one for one, row in self._rows.items() if one not in kept and now_ms > row.at_ms + _TOLD_MS]:
+                del self._rows[target]
+        self._forget(now_ms)
+
+    def _forget(self, now_ms: int) -> None:
+        """What is over, and of too many those that nobody chooses among, then the closed ones, then the oldest."""
+        with self._lock:
+            gone = [target for target, row in self._rows.items() if _is_over(row, now_ms)]
+            left = self._rows.keys() - set(gone)
+            if len(left) > MOST_ROWS:
+                gone += sorted(left, key=self._worth)[: len(left) - MOST_ROWS]
+            rows = [(target, self._rows.pop(target)) for target in gone]
+        if self._writer is not None:
+            for target, row in rows:
+                self._writer.drop_route_override(KEPT_UNDER, target, row.at_ms)
+
+    def _worth(self, target: str) -> tuple[bool, bool, int]:
+        row = self._rows[target]
+        return target in self._candidates, row.circuit != CLOSED, row.at_ms
 
 
 def read_outcome(observation: Observation, exchange: Exchange, answer: Answer | None) -> Outcome | None:
@@ -222,6 +254,12 @@ def _target(observation: Observation, exchange: Exchange) -> str | None:
 def _all_of(target: str) -> str:
     """The key of what concerns all targets of a provider; no target has that name."""
     return f"{target.partition('/')[0]}/*"
+
+
+def _is_over(row: _Row, now_ms: int) -> bool:
+    if row.circuit.retry_at_ms is not None:
+        return now_ms > row.circuit.retry_at_ms + _UNTRIED_MS and now_ms > row.at_ms + _UNTRIED_MS
+    return now_ms > row.at_ms + _TOLD_MS
 
 
 def _is_of_another_key(failure: Failure, decision: Decision | None) -> bool:

@@ -88,7 +88,7 @@ class Observer:
         self._store = store
         self._watchers = Watchers(watchers)
         self._reader = Reader(store=store, settings=settings, new_id=new_id, sources=sources)
-        self.quotas = Quotas(make_quota_rules(settings.routing.quota), store)
+        self.quotas = Quotas(make_quota_rules(settings.routing.quota), store, store)
         self.learning = Learning(store, explore=settings.routing.explore)
         self.health = Health(store, store)
         self._routing = Routing(settings, targets, self.quotas, self.learning, self.health, store, new_id=new_id)
@@ -193,12 +193,11 @@ class Observer:
         """Does what is waiting, then ends the thread."""
         self._worker.close()
         self.spending.close()
-        self.quotas.save()
+        self.quotas.keep()
 
     def _recall(self) -> None:
         records = self._reader.recall_sessions()
         self._departing.recall(records)
-        self.quotas.recall()
         if self.virtual_models.listed:
             with contextlib.suppress(StoreError):  # as above: what was learned is learned anew
                 self._routing.recall(records, self._store.attempts())

@@ -1,10 +1,16 @@
-"""What is known of each provider's quota, from the answers that pass and from what the settings allow (routing, section 16)."""
+"""What is known of each provider's quota, from the answers that pass and from what the settings allow (routing, section 16).
+
+Processes on one store share it: a provider is a row, which is read before every choice and every answer. In it each process has
+its own tally, and it is their sum that counts. Where two write at once, the tally that is lost is written again a few seconds
+later at most.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import threading
+import uuid
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -32,12 +38,12 @@ if TYPE_CHECKING:
     from ullage.core.content import Answer
     from ullage.core.quota.view import Status
     from ullage.settings.routing import QuotaSettings
-    from ullage.stores import Store
+    from ullage.stores import Reader, Store
 
     from .exchange import Exchange
 
-KEPT_UNDER = ("ullage:quota", "providers")
-"""Session and key of the row that survives a restart. No session of a client has that name."""
+KEPT_UNDER = "ullage:quotas"
+"""Session of the rows, whose keys are the providers. No session of a client has that name."""
 _SAVE_EVERY_MS = 5_000
 _PROVIDERS = 200
 _FIRST_ERROR = 400
@@ -58,45 +64,95 @@ class Answered(Struct, frozen=True, kw_only=True):
     error_message: str | None = None
 
 
-class _Known(Struct, frozen=True, kw_only=True):
-    """Of one provider. At `refused_ms` it said that it wants to be asked no sooner than at `retry_at_ms`, for this `reason`."""
+class Known(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Of one provider, last changed at `at_ms`. At `refused_ms` it said that it wants to be asked no sooner than at
+    `retry_at_ms`, for this `reason`; neither is there where it has answered since. `tallies` are those of processes, by names
+    that they have given themselves."""
 
-    tally: Tally | None = None
+    at_ms: int = 0
+    tallies: dict[str, Tally] = {}
     observed: Observed | None = None
     retry_at_ms: int | None = None
     refused_ms: int = 0
     reason: str | None = None
 
+    @property
+    def tally(self) -> Tally | None:
+        """What all of them have counted in the newest window."""
+        start = max((one.window_start_ms for one in self.tallies.values()), default=None)
+        if start is None:
+            return None
+        counted = [one for one in self.tallies.values() if one.window_start_ms == start]
+        return Tally(
+            window_start_ms=start,
+            requests=sum(one.requests for one in counted),
+            usd=sum(one.usd for one in counted),
+        )
 
-_NOTHING = _Known()
+
+_NOTHING = Known()
+
+
+def merge_known(one: Known, other: Known) -> Known:
+    """What both say together: of each process the tally that has counted more, and else what was said last."""
+    tallies = dict(one.tallies)
+    for process, tally in other.tallies.items():
+        tallies[process] = max(tallies.get(process, tally), tally, key=_count)
+    newest = max((tally.window_start_ms for tally in tallies.values()), default=0)
+    # Of two that tell of one refusal, one may know that it is over.
+    refusal = max(one, other, key=lambda known: (known.refused_ms, known.retry_at_ms is None, known.retry_at_ms or 0))
+    observed = max((known for known in (one.observed, other.observed) if known is not None), key=_seen_ms, default=None)
+    return Known(
+        at_ms=max(one.at_ms, other.at_ms),
+        tallies={process: tally for process, tally in tallies.items() if tally.window_start_ms == newest},
+        observed=observed,
+        retry_at_ms=refusal.retry_at_ms,
+        refused_ms=refusal.refused_ms,
+        reason=refusal.reason,
+    )
+
+
+def _count(tally: Tally) -> tuple[int, int, float]:
+    return tally.window_start_ms, tally.requests, tally.usd
+
+
+def _seen_ms(observed: Observed) -> int:
+    return observed.at_ms
 
 
 class Quotas:
-    """Counters, headers and cooldowns of all providers. Any thread may note and ask."""
+    """Counters, headers and cooldowns of all providers. Any thread may note and ask. What others know is read from `reader`, what
+    is noted here is written to `writer`."""
 
-    def __init__(self, rules: QuotaRules, store: Store | None = None) -> None:
+    def __init__(self, rules: QuotaRules, reader: Reader | None = None, writer: Store | None = None) -> None:
         self._rules = rules
-        self._store = store
+        self._reader = reader
+        self._writer = writer
+        self._process = uuid.uuid4().hex[:12]
         self._lock = threading.Lock()
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, Known] = {}
         self._told: dict[str, Status] = {}
-        self._noted_ms = self._saved_ms = 0
-        self._is_saved = True
+        self._saved_ms = 0
+        self._unsaved: set[str] = set()
 
-    def recall(self) -> None:
-        """Takes up what was kept. What cannot be read is forgotten: it is made up for by the next answers."""
-        if self._store is None:
+    def _look(self) -> None:
+        """Takes up what other processes have kept. What cannot be read is not there: the next answers make up for it."""
+        if self._reader is None:
             return
-        session, key = KEPT_UNDER
+        kept: dict[str, Any] = {}
         with contextlib.suppress(StoreError):  # the store says itself what is wrong with it
-            self.take(self._store.route_overrides(session).get(key))
+            kept = self._reader.route_overrides(KEPT_UNDER)
+        for provider, plain in kept.items():
+            with contextlib.suppress(msgspec.ValidationError):
+                told = msgspec.convert(plain, Known)
+                with self._lock:
+                    self._take(provider, told)
 
-    def take(self, kept: Any) -> None:
-        """Takes up what another run has kept, as the row of `KEPT_UNDER` holds it."""
-        with contextlib.suppress(msgspec.ValidationError):
-            known = msgspec.convert(kept or {}, dict[str, _Known])
-            with self._lock:
-                self._known = known | self._known
+    def _take(self, provider: str, told: Known) -> None:
+        own = self._known.get(provider, _NOTHING)
+        merged = self._known[provider] = merge_known(own, told)
+        if merged.tallies.get(self._process) != told.tallies.get(self._process):
+            self._unsaved.add(provider)  # it is not written yet, or was written over
 
     def note(self, answered: Answered) -> None:
         """Takes in an answer. What its headers say replaces what was known. A refusal holds until its time is over, or until a
@@ -113,11 +169,16 @@ class Quotas:
             error_message=answered.error_message,
         )
         window_ms = self._rules.window_of(answered.provider)
+        self._look()
         with self._lock:
             known = self._known.pop(answered.provider, _NOTHING)
+            own = count_call(
+                known.tallies.get(self._process), now_ms=answered.at_ms, window_ms=window_ms, usd=answered.usd
+            )
             after = replace(
                 known,
-                tally=count_call(known.tally, now_ms=answered.at_ms, window_ms=window_ms, usd=answered.usd),
+                at_ms=max(known.at_ms, answered.at_ms),
+                tallies={**known.tallies, self._process: own},
                 observed=observed or known.observed,
             )
             if refusal is not None:
@@ -128,44 +189,58 @@ class Quotas:
             elif answered.status < _FIRST_ERROR and answered.asked_ms > known.refused_ms:
                 after = replace(after, retry_at_ms=None, reason=None)
             self._known[answered.provider] = after
-            if len(self._known) > _PROVIDERS:
-                del self._known[next(iter(self._known))]
-            due = after.retry_at_ms != known.retry_at_ms or answered.at_ms - self._saved_ms >= _SAVE_EVERY_MS
-            self._noted_ms = max(self._noted_ms, answered.at_ms)
-            self._is_saved = False
+            gone = next(iter(self._known)) if len(self._known) > _PROVIDERS else None
+            forgotten = self._known.pop(gone) if gone is not None else _NOTHING
+            limits = self._rules.limits(answered.provider)
+            # What is held to a limit is shared at once.
+            due = (
+                after.retry_at_ms != known.retry_at_ms or limits.max_requests is not None or limits.max_usd is not None
+            )
+            due = due or answered.at_ms - self._saved_ms >= _SAVE_EVERY_MS
+            self._saved_ms = answered.at_ms if due else self._saved_ms
+            self._unsaved.add(answered.provider)
+        if gone is not None and self._writer is not None:
+            self._writer.drop_route_override(KEPT_UNDER, gone, forgotten.at_ms)
         if due:
             self.save()
         self._tell_change(answered.provider, answered.at_ms)
 
     def _tell_change(self, provider: str, now_ms: int) -> None:
         """Puts down that a provider is in another state than before: an event of its own, once."""
-        view = self.view(provider, now_ms)
+        view = self._view(provider, now_ms)
         before, self._told[provider] = self._told.get(provider, "healthy"), view.status
         if len(self._told) > _PROVIDERS:
             del self._told[next(iter(self._told))]
-        if self._store is None or view.status in (before, "unknown"):
+        if self._writer is None or view.status in (before, "unknown"):
             return
         told = {"provider": provider, "status": view.status, "before": before, "source": view.source}
         details = {**told, "uvi": _short(view.uvi), "retry_at_ms": view.retry_at_ms}
-        self._store.put_event(EventRecord(created_ms=now_ms, kind="quota_observation", details=details))
-
-    def save_rest(self) -> None:
-        """Keeps what came since the last time, if anything did."""
-        if not self._is_saved:
-            self.save()
+        self._writer.put_event(EventRecord(created_ms=now_ms, kind="quota_observation", details=details))
 
     def save(self) -> None:
-        """Keeps what is known, for the next run."""
+        """Keeps what came since the last time, for other processes and the next run."""
         with self._lock:
-            self._is_saved = True
-            at_ms = self._saved_ms = self._noted_ms
-            value = msgspec.to_builtins(self._known)
-        if self._store is not None and at_ms:
-            session, key = KEPT_UNDER
-            self._store.put_route_override(RouteOverride(session=session, key=key, value=value, at_ms=at_ms))
+            rows = [(provider, self._known[provider]) for provider in sorted(self._unsaved) if provider in self._known]
+            self._unsaved.clear()
+        if self._writer is None:
+            return
+        for provider, known in rows:
+            value = msgspec.to_builtins(known)
+            self._writer.put_route_override(
+                RouteOverride(session=KEPT_UNDER, key=provider, value=value, at_ms=known.at_ms)
+            )
+
+    def keep(self) -> None:
+        """The same, with what another process has written over."""
+        self._look()
+        self.save()
 
     def view(self, provider: str, now_ms: int) -> QuotaView:
         """What is known of a provider now."""
+        self._look()
+        return self._view(provider, now_ms)
+
+    def _view(self, provider: str, now_ms: int) -> QuotaView:
         with self._lock:
             known = self._known.get(provider, _NOTHING)
         return view_quota(
@@ -180,23 +255,26 @@ class Quotas:
     def refuses(self, provider: str, now_ms: int) -> bool:
         """Whether a provider has no credit or allowance left, so that no task can go on there. One that merely had too many
         requests may serve the next one: whoever it turned away knows that by himself."""
+        self._look()
         with self._lock:
             reason = self._known.get(provider, _NOTHING).reason
-        return reason in _LASTING and self.view(provider, now_ms).status == "cooldown"
+        return reason in _LASTING and self._view(provider, now_ms).status == "cooldown"
 
     def signals(self, now_ms: int) -> dict[str, tuple[Status, float | None]]:
         """Status and UVI of each provider of which anything is known."""
         if not self._rules.enabled:
             return {}
-        views = [self.view(provider, now_ms) for provider in self._providers()]
+        self._look()
+        views = [self._view(provider, now_ms) for provider in self._providers()]
         return {view.provider: (view.status, view.uvi) for view in views if view.status != "unknown"}
 
     def report(self, now_ms: int) -> list[dict[str, Any]]:
         """What programs and people are told, by provider: also of those that have limits and were not called yet."""
+        self._look()
         names = sorted({*self._providers(), *self._rules.providers})
         with self._lock:
             reasons = {name: known.reason for name, known in self._known.items()}
-        return [_report(self.view(name, now_ms), reasons.get(name)) for name in names]
+        return [_report(self._view(name, now_ms), reasons.get(name)) for name in names]
 
     def _providers(self) -> list[str]:
         with self._lock:
@@ -207,7 +285,7 @@ async def keep_saved(quotas: Quotas, *, every_s: float = _SAVE_EVERY_MS / 1_000)
     """Keeps what the newest answers have said after a few seconds, though no other one follows; until it is cancelled."""
     while True:
         await asyncio.sleep(every_s)
-        quotas.save_rest()
+        quotas.keep()
 
 
 def make_quota_rules(settings: QuotaSettings) -> QuotaRules:

@@ -372,6 +372,10 @@ class Store(Reader, Protocol):
         """Keeps what was set last of one key for one session, in whatever order it is put."""
         ...
 
+    def drop_route_override(self, session: str, key: str, at_ms: int) -> None:
+        """Forgets what was set of a key for a session up to a time, epoch milliseconds: nothing is kept of it."""
+        ...
+
     def flush(self, timeout_s: float = 5.0) -> bool:
         """Waits until everything written before the call is durable. False if that did not happen in time."""
         ...

@@ -45,6 +45,8 @@ PUT_ROUTE_OVERRIDE = (
     " ON CONFLICT (kind, id) DO UPDATE SET at_ms = excluded.at_ms, record = excluded.record"
     " WHERE excluded.at_ms >= at_ms"
 )
+# The payload comes last in every statement, here as well, where nothing is kept of it.
+DROP_ROUTE_OVERRIDE = "DELETE FROM routing WHERE kind = ? AND id = ? AND at_ms <= ? AND ? IS NOT NULL"
 
 PUT_ARTIFACT = (
     "INSERT INTO artifacts (id, session, project, used_ms, record) VALUES (?, ?, ?, ?, ?)"

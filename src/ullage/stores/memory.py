@@ -135,6 +135,12 @@ class MemoryStore:
             if newest is None or newest.at_ms <= record.at_ms:
                 self._overrides[place] = record
 
+    def drop_route_override(self, session: str, key: str, at_ms: int) -> None:
+        with self._lock:
+            newest = self._overrides.get((session, key))
+            if newest is not None and newest.at_ms <= at_ms:
+                del self._overrides[session, key]
+
     def flush(self, timeout_s: float = 5.0) -> bool:
         return True
 

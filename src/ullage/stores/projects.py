@@ -105,6 +105,9 @@ class ProjectStore(ProjectReader):
     def put_route_override(self, record: RouteOverride) -> None:
         self._store.put_route_override(record)
 
+    def drop_route_override(self, session: str, key: str, at_ms: int) -> None:
+        self._store.drop_route_override(session, key, at_ms)
+
     def flush(self, timeout_s: float = 5.0) -> bool:
         deadline = time.monotonic() + timeout_s
         is_shared_written = self._store.flush(timeout_s)

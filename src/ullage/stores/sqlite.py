@@ -13,6 +13,7 @@ from .base import ATTEMPTS_READ, NO_END_MS, SAMPLES_KEPT
 from .encoding import encode
 from .files import open_for_writing
 from .groups import (
+    DROP_ROUTE_OVERRIDE,
     PUT_ARTIFACT,
     PUT_CALL,
     PUT_EVENT,
@@ -145,6 +146,9 @@ class SqliteStore:
             record, payload = encoded
             values = (OVERRIDE, override_id(record.session, record.key), record.at_ms)
             self._writer.put(Write(PUT_ROUTE_OVERRIDE, None, values, payload))
+
+    def drop_route_override(self, session: str, key: str, at_ms: int) -> None:
+        self._writer.put(Write(DROP_ROUTE_OVERRIDE, None, (OVERRIDE, override_id(session, key), at_ms), b""))
 
     def flush(self, timeout_s: float = 5.0) -> bool:
         return self._writer.flush(timeout_s)

@@ -62,14 +62,14 @@ def test_screens(name: str, run: Run, routed: None, config: Path, golden: Golden
 
 def test_quotas_are_a_table(run: Run, tell: Tell, routed: None, config: Path, data_dir: Path, golden: Golden) -> None:
     config.write_text(config.read_text() + QUOTAS)
-    session, key = KEPT_UNDER
     window = NOW_MS - NOW_MS % 86_400_000
     known = {
-        "anthropic": {"tally": {"window_start_ms": window, "requests": 36, "usd": 4.5}},
+        "anthropic": {"tallies": {"a": {"window_start_ms": window, "requests": 36, "usd": 4.5}}},
         "google": {"retry_at_ms": NOW_MS + 600_000, "refused_ms": NOW_MS, "reason": "rate-limit"},
     }
     store = SqliteStore(data_dir / "ullage.db", clock_ms=lambda: NOW_MS)
-    store.put_route_override(RouteOverride(session=session, key=key, value=known, at_ms=NOW_MS))
+    for provider, value in known.items():
+        store.put_route_override(RouteOverride(session=KEPT_UNDER, key=provider, value=value, at_ms=NOW_MS))
     store.close()
     golden("quota.txt", run("quota")[1])
     assert [one["provider"] for one in tell("quota")["providers"]] == ["anthropic", "google", "openai"]

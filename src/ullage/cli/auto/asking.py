@@ -10,7 +10,7 @@ from ullage.cli import records
 from ullage.engine.health import Health
 from ullage.engine.learning import Learning
 from ullage.engine.previewing import Previewing, Standing
-from ullage.engine.quota import KEPT_UNDER, Quotas, make_quota_rules
+from ullage.engine.quota import Quotas, make_quota_rules
 
 from .place import candidates_of
 
@@ -50,7 +50,4 @@ def open_asking(place: Place) -> Asking:
 
 def recall_quotas(settings: Settings, store: Reader) -> Quotas:
     """What the daemon has kept of quotas, a few seconds ago at most."""
-    session, key = KEPT_UNDER
-    quotas = Quotas(make_quota_rules(settings.routing.quota))
-    quotas.take(store.route_overrides(session).get(key))
-    return quotas
+    return Quotas(make_quota_rules(settings.routing.quota), store)
