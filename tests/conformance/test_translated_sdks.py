@@ -122,7 +122,7 @@ async def test_a_program_is_answered_by_any_target(
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["json", "stream"])
-@pytest.mark.parametrize(("client", "target"), PAIRS, ids=PAIR_IDS)
+@pytest.mark.parametrize(("client", "target"), ALL_PAIRS, ids=ALL_IDS)
 async def test_an_error_keeps_its_status_and_words(
     stage: Stage, client: Dialect, target: Dialect, stream: bool
 ) -> None:

@@ -100,6 +100,20 @@ def test_both_conventions_of_cached_tokens_make_the_same_prompt() -> None:
     assert [sample.cache_read for sample in found] == [60, 60]
 
 
+def test_a_turn_of_several_calls_teaches_by_each_of_them_and_never_by_their_sum__r41() -> None:
+    """Their cache counters added up would be 931,132 tokens where 164,000 are real."""
+    reported = [(150_000, 0), (156_000, 150_000), (164_000, 156_000)]
+    words = ["word " * size for size in (400, 420, 440)]
+    with Bench(sections=BY_RATIO) as bench:
+        calls = [
+            bench.ask(chat(text), answer(prompt // 200, cached=cached // 200))
+            for text, (prompt, cached) in zip(words, reported, strict=True)
+        ]
+        found = {sample.id: sample for sample in samples(bench)}
+    assert [found[call.id].prompt for call in calls] == [750, 780, 820]
+    assert [found[call.id].cache_read for call in calls] == [0, 750, 780]
+
+
 @pytest.mark.parametrize(
     ("given", "how", "status", "reason"),
     [

@@ -234,10 +234,10 @@ async def test_a_silent_provider_ends_in_a_504(
 @pytest.mark.parametrize(
     "fault", [Fault(stall_after=200), Fault(delay_ms=20_000)], ids=["mid-stream", "before the answer"]
 )
-async def test_a_client_that_leaves_cancels_the_call_upstream(
+async def test_a_client_that_leaves_cancels_the_call_upstream__litellm_37140(
     fault: Fault, gateway: Daemon, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:
-    """BerriAI/litellm#37140, #17364."""
+    """Also BerriAI/litellm#17364."""
     fake.script.add(Rule(fault=fault))
     with pytest.raises(TimeoutError):
         async with client.post(gateway.url + CHAT, json=STREAM, timeout=aiohttp.ClientTimeout(total=0.3)) as response:
@@ -249,7 +249,7 @@ async def test_a_client_that_leaves_cancels_the_call_upstream(
     assert gateway.store.calls()[0].outcome == "left"
 
 
-async def test_a_slow_client_holds_back_the_provider_not_the_memory(
+async def test_a_slow_client_holds_back_the_provider_not_the_memory__litellm_18367(
     gateway: Daemon, fake: FakeProvider, client: aiohttp.ClientSession
 ) -> None:
     """With back pressure, most of a 40 MB answer is still at the provider while the client has read nothing."""
@@ -361,10 +361,10 @@ async def test_health_is_answered_without_a_provider(gateway: Daemon, client: ai
             assert response.status == 200
 
 
-async def test_accounting_of_a_large_body_holds_up_no_other_request(
+async def test_accounting_of_a_large_body_holds_up_no_other_request__headroom_718(
     gateway: Daemon, fake: FakeProvider, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """headroomlabs-ai/headroom#718. The accounting hangs for as long as the test likes; the relays go on."""
+    """The accounting hangs for as long as the test likes; the relays go on."""
     hanging, goes_on = threading.Event(), threading.Event()
     parse = reading.parse_request
 

@@ -273,10 +273,9 @@ async def test_an_answer_that_cannot_be_read_is_an_error_to_the_client(
     assert json.loads(came.body)["type"] == "error"
 
 
-async def test_a_client_that_leaves_a_translated_stream_cancels_the_call_of_its_target(
+async def test_a_client_that_leaves_a_translated_stream_cancels_the_call_of_its_target__litellm_37140(
     tmp_path: Path, client: aiohttp.ClientSession
 ) -> None:
-    """BerriAI/litellm#37140."""
     slow = Rule(reply=Reply(text="word " * 200, fragment_chars=5), fault=Fault(stall_after=4_000))
     async with FakeProvider([slow]) as fake:
         async with speaking(fake, tmp_path, "openai-chat") as gateway:
@@ -329,7 +328,7 @@ async def test_a_whole_answer_that_stalls_ends_with_the_time_of_the_request(
     assert came.route["attempts"][0]["failure"] == "timeout"
 
 
-async def test_a_long_answer_is_translated_while_others_are_served(
+async def test_a_long_answer_is_translated_while_others_are_served__headroom_718(
     tmp_path: Path, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workers: list[int] = []

@@ -137,6 +137,19 @@ def test_arguments_that_no_delta_told_are_not_empty__litellm_27144(inner: list[d
     assert "".join(pieces) == '{"path":"/"}'
 
 
+def test_a_call_that_no_event_began_is_told_with_its_beginning__litellm_22102() -> None:
+    """Codex runs no tool without `output_item.added`."""
+    delta = {**DONE, "type": "response.function_call_arguments.delta", "delta": '{"path":"/"}'}
+    for inner in ([delta, DONE], [DONE], []):
+        provided = responses_call(*inner, arguments='{"path":"/"}')
+        to_chat = stream_through("openai-responses", "openai-chat", [provided])
+        events = events_of(stream_through("openai-chat", "openai-responses", [to_chat]))
+        kinds = [event["type"].removeprefix("response.") for event in events]
+        assert kinds.count("output_item.added") == kinds.count("output_item.done") == 1
+        assert kinds.index("output_item.added") < kinds.index("function_call_arguments.delta")
+        assert [event["arguments"] for event in events if event["type"].endswith("arguments.done")] == ['{"path":"/"}']
+
+
 @pytest.mark.parametrize("source", ["openai-chat", "anthropic"])
 def test_a_call_is_added_streamed_and_done_for_codex__codex_12798(source: Dialect) -> None:
     block = {"type": "tool_use", "id": "call_a", "name": "ls", "input": {}}
