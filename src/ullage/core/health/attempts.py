@@ -1,7 +1,8 @@
 """What to do next in one request that several targets may answer: a machine without I/O (routing specification, section 19).
 
 It is told what happened and says what to do. One target after the other is sought, sent to and listened to; nothing reaches the
-client before an answer says something, and after that no other target is asked. All targets of a request share one number of
+client before an answer says something; after that no other target is asked, and nothing is left to decide but when its time is
+over. All targets of a request share one number of
 attempts, so that retries cannot multiply (complaint C30). Times are milliseconds of any clock that only goes forward.
 """
 
@@ -10,13 +11,11 @@ from __future__ import annotations
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from .failures import TIMEOUT, Failure
 
-StopCause = Literal["failed", "exhausted", "broken", "timeout", "left"]
-"""Why a request ends without a whole answer: its failure is nobody else's to mend, nobody is left to ask, the answer broke in the
-middle, its time is over, or its client has left."""
+StopCause = Literal["failed", "exhausted", "timeout"]
+"""Why a request ends without an answer: its failure is nobody else's to mend, nobody is left to ask, or its time is over."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -31,11 +30,9 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Offered(Struct, frozen=True):
-    """The target to ask next, `None` for none. An `obstacle` says why it is passed over: its circuit is open, a try is under way
-    there, it has no credentials, the budget forbids it. Passing over takes no attempt."""
+    """The target to ask next, `None` for none."""
 
     target: str | None
-    obstacle: str | None = None
 
 
 class Chunk(Struct, frozen=True):
@@ -50,22 +47,15 @@ class Ended(Struct, frozen=True):
     failure: Failure | None = None
 
 
-class Left(Struct, frozen=True):
-    """The client has left."""
-
-
 class Tick(Struct, frozen=True):
     """Time has passed."""
 
 
-Event = Offered | Chunk | Ended | Left | Tick
+Event = Offered | Chunk | Ended | Tick
 
 
 class Seek(Struct, frozen=True):
-    """Find a target that is in neither of the two, and offer it. What is still held of the last answer is dropped."""
-
-    tried: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()
+    """Find a target that was not tried, and offer it. What is still held of the last answer is dropped."""
 
 
 class Send(Struct, frozen=True):
@@ -80,11 +70,7 @@ class Hold(Struct, frozen=True):
 
 
 class Flush(Struct, frozen=True):
-    """Pass on all that was kept, and the piece: from here on the answer is the client's."""
-
-
-class Pass(Struct, frozen=True):
-    """Pass the piece on."""
+    """Pass on all that was kept, the piece, and whatever follows: from here on the answer is the client's."""
 
 
 class Finish(Struct, frozen=True):
@@ -92,18 +78,17 @@ class Finish(Struct, frozen=True):
 
 
 class Stop(Struct, frozen=True, kw_only=True):
-    """End without a whole answer. `partial`: the client has a part of it already. `failure` is the last one, if any."""
+    """End without an answer. `failure` is the last one, if any."""
 
     cause: StopCause
     failure: Failure | None = None
-    partial: bool = False
 
 
 class Wait(Struct, frozen=True):
     """Nothing to do, as when something comes too late."""
 
 
-Action = Seek | Send | Hold | Flush | Pass | Finish | Stop | Wait
+Action = Seek | Send | Hold | Flush | Finish | Stop | Wait
 
 _WAIT = Wait()
 _LATE = Failure(
@@ -125,7 +110,6 @@ class Attempts:
         self._limits = limits
         self._phase: _Phase = "seeking"
         self._sent_ms = now_ms
-        self._skipped: tuple[str, ...] = ()
         self._failure: Failure | None = None
         span = limits.request_timeout_ms
         self._until_ms = None if span is None else now_ms + span
@@ -142,7 +126,7 @@ class Attempts:
 
     @property
     def deadline_ms(self) -> float | None:
-        """When a `Tick` is due at the latest; `None` where nothing waits for time."""
+        """When a `Tick` is due at the latest, or an answer that is passed on is too long; `None` where nothing waits for time."""
         if self._phase == "over":
             return None
         moments = [moment for moment in (self._until_ms, self._output_until_ms()) if moment is not None]
@@ -150,28 +134,20 @@ class Attempts:
 
     def step(self, event: Event, now_ms: float) -> Action:
         """What to do after an event."""
-        if self._phase == "over":
+        if self._phase in ("passing", "over"):
             return _WAIT
-        if isinstance(event, Left):
-            return self._stop("left")
         if self._until_ms is not None and now_ms >= self._until_ms:
             return self._stop("timeout")
         if self._phase == "seeking":
             return self._seek(event, now_ms)
-        if self._phase == "listening":
-            return self._listen(event, now_ms)
-        return self._pass(event)
+        return self._listen(event, now_ms)
 
     def _seek(self, event: Event, now_ms: float) -> Action:
         if not isinstance(event, Offered):
             return _WAIT
         target = event.target
-        # Nobody is asked twice in one request, nor passed over twice: that would never end.
-        if target is None or target in self.tried or target in self._skipped:
+        if target is None or target in self.tried:  # nobody is asked twice in one request: that would never end
             return self._stop("exhausted")
-        if event.obstacle is not None:
-            self._skipped = (*self._skipped, target)
-            return Seek(self.tried, self._skipped)
         self.tried = (*self.tried, target)
         self._phase, self._sent_ms = "listening", now_ms
         return Send(target, len(self.tried))
@@ -191,19 +167,6 @@ class Attempts:
             return self._fail(_LATE)
         return Hold() if isinstance(event, Chunk) else _WAIT
 
-    def _pass(self, event: Event) -> Action:
-        match event:
-            case Chunk():
-                return Pass()
-            case Ended(None):
-                self._phase = "over"
-                return Finish()
-            case Ended(Failure() as failure):
-                # What the client has seen is never said again by another (section 18).
-                self._failure = replace(failure, retryable=False)
-                return self._stop("broken")
-        return _WAIT
-
     def _fail(self, failure: Failure) -> Action:
         self._failure = failure
         if not failure.retryable:
@@ -211,12 +174,11 @@ class Attempts:
         if len(self.tried) >= self._limits.max_attempts:
             return self._stop("exhausted")
         self._phase = "seeking"
-        return Seek(self.tried, self._skipped)
+        return Seek()
 
     def _stop(self, cause: StopCause) -> Action:
-        partial = self._phase == "passing"
         self._phase = "over"
-        return Stop(cause=cause, failure=self._failure, partial=partial)
+        return Stop(cause=cause, failure=self._failure)
 
     def _is_held_long(self, now_ms: float) -> bool:
         return self._limits.hold_ms is not None and now_ms >= self._sent_ms + self._limits.hold_ms
