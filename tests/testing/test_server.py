@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
+import socket
+import sys
 import urllib.request
 from typing import TYPE_CHECKING, Any
 
@@ -245,3 +248,16 @@ async def test_a_provider_that_stops_does_not_blame_its_clients(session: aiohttp
         await response.content.readexactly(10)
     assert provider.requests[0].cancelled is False
     response.close()
+
+
+def test_clients_that_come_in_the_moment_of_its_end_leave_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    leaks: list[BaseException | None] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: leaks.append(unraisable.exc_value))
+    for _ in range(20):
+        with run_in_thread(FakeProvider()) as provider:
+            address = ("127.0.0.1", int(provider.url.rpartition(":")[2]))
+            clients = [socket.create_connection(address) for _ in range(8)]
+        for client in clients:
+            client.close()
+    gc.collect()
+    assert leaks == []

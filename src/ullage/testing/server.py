@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 import time
 from contextlib import contextmanager
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 _LINE_LIMIT_BYTES = 256 * 1024
 """Longest header or request line let in: clients put whole JSON documents into headers."""
+
+_ACCEPT_TURNS = 3
+"""Turns of the event loop from a connection's being accepted to its being known to the server."""
 
 
 class _CountingServer(web.Server):
@@ -86,6 +90,7 @@ class FakeProvider:
         self._answerer = Answerer(self.script, models=tuple(models), clock=clock, policies=policies, strict=strict)
         self._server: _CountingServer | None = None
         self._runner: web.ServerRunner | None = None
+        self._listening: socket.socket | None = None
         self._stopping = False
 
     @property
@@ -106,19 +111,25 @@ class FakeProvider:
     async def start(self) -> Self:
         """Listens; with port 0 the system picks one, which later starts keep."""
         self._stopping = False
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        self._listening = socket.create_server((self._host, self._port), family=family, backlog=1024)
         self._server = _CountingServer(self._handle)
         self._runner = web.ServerRunner(self._server, handle_signals=False, shutdown_timeout=0.1)
         await self._runner.setup()
-        await web.TCPSite(self._runner, self._host, self._port, backlog=1024).start()
-        self._port = self._runner.addresses[0][1]
+        await web.SockSite(self._runner, self._listening, backlog=1024).start()
+        self._port = self._listening.getsockname()[1]
         return self
 
     async def stop(self) -> None:
         """Stops listening and drops open connections."""
         self._stopping = True
-        if self._runner is not None:
+        if self._runner is not None and self._listening is not None:
+            # asyncio before 3.12 leaks a connection that is accepted in the very turn in which its server is closed.
+            asyncio.get_running_loop().remove_reader(self._listening)
+            for _ in range(_ACCEPT_TURNS):
+                await asyncio.sleep(0)
             await self._runner.cleanup()
-            self._runner = None
+            self._runner = self._listening = None
 
     async def __aenter__(self) -> Self:
         return await self.start()
