@@ -10,7 +10,7 @@ import pytest
 
 from tests.engine.observing import Bench, asked
 from ullage.core.profiles import Layer
-from ullage.engine.exchange import _LISTING_BYTES
+from ullage.engine.exchange import _KEPT_BYTES
 
 MODELS = json.dumps({"object": "list", "data": [{"id": "m", "context_length": 32_768}]}).encode()
 
@@ -54,4 +54,4 @@ def test_what_is_no_whole_list_is_not_noted() -> None:
 
 
 def test_a_list_beyond_all_measure_is_passed_on_and_not_kept() -> None:
-    assert told(b"x" * (_LISTING_BYTES + 1)) == []
+    assert told(b"x" * (_KEPT_BYTES + 1)) == []

@@ -106,3 +106,30 @@ def test_the_router_is_named_in_geminis_path_in_every_way_that_sdks_have(path: s
     assert endpoint is not None
     assert (endpoint.dialect, endpoint.model, endpoint.stream) == ("gemini", "ullage/auto", True)
     assert endpoint.path.startswith("/v1beta/models/")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "cost"),
+    [
+        ("POST", "/v1/completions", "foreseen"),
+        ("POST", "/v1/responses/compact", "foreseen"),
+        ("POST", "/v1/embeddings", "unforeseen"),
+        ("POST", "/embeddings", "unforeseen"),
+        ("POST", "/v1/messages/batches", "unforeseen"),
+        ("POST", "/v1beta/models/gemini-3-pro:batchGenerateContent", "unforeseen"),
+        ("POST", "/v1beta/models/gemini-3-pro:embedContent", "unforeseen"),
+        ("GET", "/v1/messages/batches", None),
+        ("POST", "/v1/messages/batches/b/cancel", None),
+        ("POST", "/v1beta/batches/b:cancel", None),
+        ("POST", "/upload/v1beta/files", None),
+        ("POST", "/v1/files", None),
+        ("POST", "/v1/messages", None),
+        ("POST", "/v1/messages/count_tokens", None),
+        ("POST", "/v1/responses/input_tokens", None),
+        ("GET", "/v1/models", None),
+    ],
+)
+def test_what_is_posted_beside_conversations_may_cost_money(method: str, path: str, cost: str | None) -> None:
+    endpoint = find_endpoint(method, path, {})
+    assert endpoint is not None
+    assert endpoint.cost == cost

@@ -411,7 +411,10 @@ class Departing:
             return departure
         estimate = departure.estimate if departure.destination is None else None
         try:
-            spend = self._pricing.expect(observation, exchange, sent, body=departure.body, estimate=estimate)
+            if sent is None and exchange.endpoint.cost is not None:
+                spend = self._pricing.expect_passed(observation, exchange, departure.body)
+            else:
+                spend = self._pricing.expect(observation, exchange, sent, body=departure.body, estimate=estimate)
         except Exception:  # noqa: BLE001 - who cannot be judged is not let through
             tell_fault(exchange)
             return self._refuse(observation, SPENDING_FAILED, departure.body)

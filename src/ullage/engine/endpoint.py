@@ -9,16 +9,20 @@ from msgspec import Struct
 from ullage.core.wire import Dialect
 
 Purpose = Literal["generate", "count_tokens", "models", "hello", "other"]
+Cost = Literal["foreseen", "unforeseen"]
+"""Whether the most that a request may cost is known before it is sent."""
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """Dialect and purpose of a request. `path` is the raw path for the provider; `model` and `stream` are in Gemini's path."""
+    """Dialect and purpose of a request. `path` is the raw path for the provider; `model` and `stream` are in Gemini's path.
+    `cost` is there for one of purpose `other` that costs money."""
 
     dialect: Dialect
     purpose: Purpose
     path: str
     model: str | None = None
     stream: bool | None = None
+    cost: Cost | None = None
 
     @property
     def recorded(self) -> bool:

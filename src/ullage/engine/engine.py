@@ -121,7 +121,7 @@ class Engine:
             routable=self.virtual_models.may_name(endpoint, headers, body),
             sealed=endpoint.recorded and holds_seal(body),
             summarizable=self._summarizes and endpoint.purpose == "generate" and may_be_compaction(headers, body),
-            watched=endpoint.recorded and endpoint.purpose == "generate" and self.spending.watches,
+            watched=(endpoint.purpose == "generate" or endpoint.cost is not None) and self.spending.watches,
             targets=targets,
         )
         if endpoint.recorded and not exchange.managed:
@@ -156,7 +156,8 @@ class Engine:
         async def elsewhere(dear: Departure, verdict: Verdict) -> Departure:
             return await asyncio.wrap_future(self._observer.depart_elsewhere(exchange, dear, verdict))
 
-        return await self.spending.admit(exchange.id, departure, elsewhere)
+        moves = exchange.endpoint.purpose == "generate"
+        return await self.spending.admit(exchange.id, departure, elsewhere if moves else None)
 
     async def virtual_names(self, dialect: Dialect, headers: Mapping[str, str]) -> Sequence[str]:
         """The virtual models to show to a client that asks for a list: none while there is nobody to choose from."""
@@ -177,7 +178,9 @@ class Engine:
             self._observer.finish(exchange)
             return
         self._observer.tell(lambda: passed_on(exchange))
-        if exchange.listing and exchange.status == 200 and exchange.outcome == "whole":
+        if exchange.endpoint.cost is not None:
+            self._observer.settle_passed(exchange)
+        elif exchange.kept and exchange.status == 200 and exchange.outcome == "whole":
             self._observer.note_models(exchange)
 
     def turn_away(

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 # A long answer is handed over in pieces of this size, so that an open stream holds no more.
 _PIECE_BYTES = 64 * 1024
-# A longer list of models is passed on and not read.
-_LISTING_BYTES = 4 * 1024 * 1024
+# A longer list of models is passed on and not read, and of a longer answer that is not recorded the cost stays unknown.
+_KEPT_BYTES = 4 * 1024 * 1024
 # Warnings of answers that we ended ourselves.
 _OURS = frozenset({"daemon_stopped", "request_timeout"})
 
@@ -64,8 +64,8 @@ class Exchange:
         "first_output_ms",
         "headers",
         "id",
+        "kept",
         "last_ms",
-        "listing",
         "looked_at",
         "losses",
         "managed",
@@ -153,8 +153,8 @@ class Exchange:
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._recorded = endpoint.recorded
-        # What a provider says of its models, if that was asked for.
-        self.listing: list[bytes] | None = [] if endpoint.purpose == "models" else None
+        # What a provider says of its models, if that was asked for, and what may say the cost of what is not recorded.
+        self.kept: list[bytes] | None = [] if endpoint.purpose == "models" or endpoint.cost else None
 
     def give_up(self, target: str, failure: Failure, status: int | None, headers: Headers) -> GivenUp:
         """Nothing comes of what the target has answered so far; another one may be asked."""
@@ -190,7 +190,7 @@ class Exchange:
         """A piece of the answer passes."""
         self.answer_arrives()
         if not self._recorded:
-            self._keep_listing(chunk)
+            self._keep(chunk)
             return
         self._pending.append(chunk)
         self._pending_bytes += len(chunk)
@@ -199,12 +199,12 @@ class Exchange:
         if self._pending_bytes >= _PIECE_BYTES:
             self.hand_over()
 
-    def _keep_listing(self, chunk: bytes) -> None:
-        if self.listing is not None:
+    def _keep(self, chunk: bytes) -> None:
+        if self.kept is not None:
             self.answer_bytes += len(chunk)
-            self.listing.append(chunk)
-            if self.answer_bytes > _LISTING_BYTES:
-                self.listing = None
+            self.kept.append(chunk)
+            if self.answer_bytes > _KEPT_BYTES:
+                self.kept = None
 
     def hand_over(self) -> None:
         """Gives what has passed so far to the observer."""

@@ -19,6 +19,8 @@ from .costing import is_free
 from .departing import Departing
 from .health import Health, Outcome, read_outcome
 from .learning import Learning
+from .observation import Observation
+from .passing import read_passed_usage
 from .pricing import Pricing
 from .quota import Quotas, make_quota_rules, read_answered
 from .reading import Reader
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from .departure import Departure
     from .exchange import Exchange, GivenUp
     from .knowledge import Sources
-    from .observation import Observation
     from .targets import Targets
     from .watching import Watcher
 
@@ -161,6 +162,10 @@ class Observer:
         """Writes the record of an exchange."""
         self._worker.put(lambda: self._finish(exchange), urgent=exchange.managed)
 
+    def settle_passed(self, exchange: Exchange) -> None:
+        """Counts what a request cost that was passed on and is not recorded."""
+        self._worker.put(lambda: self._settle_passed(exchange))
+
     def note_models(self, exchange: Exchange) -> None:
         """Takes in what a provider says of its models."""
         self._worker.put(lambda: self._reader.note_models(exchange))
@@ -230,8 +235,8 @@ class Observer:
                 self._departing.note_sent(observation, exchange)  # while the request is on its way
 
     def _keep_open(self, exchange: Exchange, observation: Observation) -> None:
-        """Until the exchange is over: nobody tells of the end of one that is not recorded."""
-        if exchange.endpoint.recorded:
+        """Until the exchange is over: nobody tells of the end of one that is neither recorded nor costs anything."""
+        if exchange.endpoint.recorded or exchange.endpoint.cost is not None:
             self._open[exchange.id] = observation
 
     def _resume(self, exchange: Exchange, reply: Reply, future: Future[Departure]) -> None:
@@ -348,6 +353,21 @@ class Observer:
         self._departing.forget(exchange)
         if observation is not None:
             self._watchers.tell(self._reader.finish(observation, exchange, self._settle))
+
+    def _settle_passed(self, exchange: Exchange) -> None:
+        observation = self._open.pop(exchange.id, None)
+        self._departing.forget(exchange)
+        if not exchange.asked:
+            self.spending.forget(exchange)
+            return
+        if observation is None:
+            observation = Observation()
+            self._reader.identify(observation, exchange, None)
+            self._pricing.expect_passed(observation, exchange, exchange.body or b"")
+        code = exchange.failure.code if exchange.failure is not None else ""
+        cost = self._pricing.cost(observation, exchange, read_passed_usage(exchange))
+        free = exchange.outcome == "answered" or is_free(exchange.status, code)
+        self.spending.settle(exchange, self._pricing.count(observation, exchange, cost), cost, free=free)
 
     def _settle(self, observation: Observation, exchange: Exchange, answer: Answer | None) -> None:
         self._settle_spend(observation, exchange, answer)

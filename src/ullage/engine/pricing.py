@@ -16,6 +16,7 @@ from ullage.core.wire.output import requested_output
 from .classifying import OUTPUT_TOKENS
 from .costing import cost_of_usage
 from .kinds import CONVERSATION
+from .passing import read_wanted
 
 if TYPE_CHECKING:
     from ullage.core.content import Usage
@@ -74,6 +75,31 @@ class Pricing:
             task=self._task(observation, sent),
         )
 
+    def expect_passed(self, observation: Observation, exchange: Exchange, body: bytes) -> Spend:
+        """One that is no conversation. What a batch, pictures or sound cost nobody can say before; on this machine it is nothing
+        where their model has no price."""
+        wanted = read_wanted(exchange, body)
+        observation.model = wanted.model
+        profile = self._profile(observation, exchange)
+        foreseen, prices = exchange.endpoint.cost == "foreseen", self._prices(observation, profile)
+        input_tokens = likely_most(-(-wanted.size // _CHARS_A_TOKEN))
+        worst = None
+        if foreseen:
+            rule, most = find_cache_rule(exchange.provider, wanted.model), profile.max_output_tokens
+            output_tokens = output_allowance(wanted.output_tokens, None if wanted.output_tokens else most)
+            worst = worst_cost(prices, rule, input_tokens=input_tokens, output_tokens=output_tokens)
+        has_price = prices is not None and prices.input is not None
+        here = _is_here(exchange.root) and not has_price and (foreseen or wanted.model is not None)
+        return self._spend(
+            observation,
+            exchange,
+            at_ms=exchange.now_ms(),
+            estimate=0 if here else worst,
+            task=None,
+            input_tokens=input_tokens,
+            unforeseen=not foreseen and not here,
+        )
+
     def is_cheaper(self, candidate: Candidate, sent: Conversation, than: Spend) -> bool:
         """Whether a request may cost less at a target than what it was priced at. Nobody knows of one without a price."""
         if than.estimate is None:
@@ -130,6 +156,7 @@ class Pricing:
         estimate: int | None,
         task: str | None,
         input_tokens: int = 0,
+        unforeseen: bool = False,
     ) -> Spend:
         """What a sub-agent spends is its session's."""
         number = len(observation.attempts)
@@ -144,6 +171,7 @@ class Pricing:
             task=_text(task) if task is not None else None,
             estimate=estimate,
             input_tokens=input_tokens,
+            unforeseen=unforeseen,
         )
 
 

@@ -191,7 +191,7 @@ class Reader:
         try:
             coding = exchange.answer_headers.get(b"content-encoding", b"").decode("latin-1")
             decode = make_decoder(coding, REQUEST_LIMIT_BYTES)
-            payload = b"".join(plain for chunk in exchange.listing or () for plain in decode(chunk))
+            payload = b"".join(plain for chunk in exchange.kept or () for plain in decode(chunk))
         except ValueError:
             return
         self._knowledge.note_models(exchange.provider, payload)

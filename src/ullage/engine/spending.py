@@ -104,13 +104,13 @@ class Spending:
         self,
         exchange_id: str,
         departure: Departure,
-        elsewhere: Callable[[Departure, Verdict], Awaitable[Departure]],
+        elsewhere: Callable[[Departure, Verdict], Awaitable[Departure]] | None,
     ) -> Departure:
         """The departure with its most probable cost reserved; one to another target, found by `elsewhere`, where a limit asks for
-        that; or one that is refused."""
+        that and where there is one; or one that is refused."""
         moves = _ELSEWHERE
         while departure.spend is not None and departure.refusal is None:
-            may_move = moves > 0 and departure.destination is not None
+            may_move = elsewhere is not None and moves > 0 and departure.destination is not None
             try:
                 reservation = await asyncio.wrap_future(self._reserve(exchange_id, departure.spend, may_move=may_move))
             except Exception:  # a check that fails is one that was not passed
@@ -120,7 +120,7 @@ class Spending:
             if verdict.reserved:
                 reservation.sent = True
                 return replace(departure, budget=budget_line(verdict))
-            if not may_move or verdict.action == "block":
+            if elsewhere is None or not may_move or verdict.action == "block":
                 return replace(departure, refusal=_refusal(departure.spend, verdict), budget=budget_line(verdict))
             moves = moves - 1 if verdict.action == "avoid" else 0
             found = await elsewhere(departure, verdict)

@@ -10,6 +10,8 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from msgspec.structs import replace
+
 from ullage.core.routing.identity import VIRTUAL_TARGETS
 from ullage.engine import Endpoint
 
@@ -50,8 +52,24 @@ _PREFIXES: tuple[tuple[str, Dialect], ...] = (
 )
 
 
+_FORESEEN = frozenset({"/v1/completions", "/v1/responses/compact"})
+"""What costs its prompt and its answer, as a conversation does."""
+_FREE = re.compile(
+    r"^/(?:upload/)?v1[a-z]*/(?:files|uploads|moderations|conversations|vector_stores|containers|organization)(?:/|$)"
+    r"|[/:]cancel$|/count_tokens$|/api/hello$"
+)
+"""What costs nothing, or nothing by itself. Whatever else is posted may: a limit holds for what we do not know as well."""
+
+
 def find_endpoint(method: str, raw_path: str, headers: Mapping[str, str], query: str = "") -> Endpoint | None:
     """What a provider request asks for, or `None` if the path is none of theirs. Header names are lower case."""
+    found = _find(method, raw_path, headers, query)
+    if found is None or method != "POST" or found.purpose != "other" or _FREE.search(found.path):
+        return found
+    return replace(found, cost="foreseen" if found.path in _FORESEEN else "unforeseen")
+
+
+def _find(method: str, raw_path: str, headers: Mapping[str, str], query: str) -> Endpoint | None:
     path = _BARE_NAME.sub(r"\1/models/", _normalise(raw_path))
     if method == "POST" and (known := _POSTS.get(path)):
         return Endpoint(dialect=known[0], purpose=known[1], path=path)

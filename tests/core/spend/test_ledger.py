@@ -228,6 +228,14 @@ def test_a_blocking_limit_cannot_be_enforced_without_a_price_and_that_is_said() 
     assert ledger.usd("day", "2026-05-28") == 0.3
 
 
+@pytest.mark.parametrize(("usd", "exceeded"), [(0.99, []), (1.0, ["daily"]), (1.01, ["daily"])])
+def test_a_call_whose_cost_nobody_can_foresee_goes_beyond_a_limit_that_is_used_up(
+    usd: float, exceeded: list[str]
+) -> None:
+    verdict = judge(limits(day=1.0), spend(usd=None, unforeseen=True), used("day", "2026-05-28", usd))
+    assert [one.name for one in verdict.exceeded] == exceeded
+
+
 def test_a_limit_that_is_passed_already_holds_calls_without_a_price_too() -> None:
     verdict = judge(limits(day=5, on_exceed="block"), spend(usd=None), used("day", "2026-05-28", 5.1))
     assert verdict.action == "block"

@@ -108,6 +108,7 @@ class Spend(Struct, frozen=True, kw_only=True):
 
     `estimate` is the most that it is expected to cost with a prompt of `input_tokens`, nano-USD; `None` where no price is known.
     `session` and `task` are `None` for a call that belongs to none: their limits are then held against the call alone.
+    `unforeseen`: it costs something, and nobody knows how much, so that it goes beyond a limit that is used up.
     """
 
     id: str
@@ -120,6 +121,7 @@ class Spend(Struct, frozen=True, kw_only=True):
     task: str | None = None
     estimate: int | None = None
     input_tokens: int = 0
+    unforeseen: bool = False
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -228,7 +230,7 @@ def judge(limits: SpendLimits, spend: Spend, totals: Mapping[Key, SpendTotal]) -
     exceeded = tuple(
         Exceeded(name=check.name, limit=check.limit, used=used.get(check.scope, 0), action=check.action)
         for check in checks
-        if used.get(check.scope, 0) + amount > check.limit
+        if used.get(check.scope, 0) + max(amount, spend.unforeseen) > check.limit
     )
     unpriced = spend.estimate is None
     return Verdict(
