@@ -26,6 +26,19 @@ def test_another_model_is_a_cold_boundary_and_a_return_reuses_the_profile() -> N
     assert (back.switched, back.profile_reused, back.previous) == (True, True, "anthropic/claude")
 
 
+def test_a_target_that_failed_is_not_where_its_session_was() -> None:
+    switches = Switches()
+    switches.note("s", "openai/gpt-5")
+    switches.note("s", "openai/gpt-5")
+    switches.note("s", "anthropic/claude")
+    switches.take_back("s", "anthropic/claude")
+    switch = switches.note("s", "google/gemini")
+    assert (switch.previous, switches.targets("s")) == ("openai/gpt-5", ("openai/gpt-5", "google/gemini"))
+    switches.take_back("s", "openai/gpt-5")  # it is not the newest
+    switches.take_back("other", "openai/gpt-5")
+    assert switches.targets("s") == ("openai/gpt-5", "google/gemini")
+
+
 def test_a_session_of_an_earlier_run_is_restored_once() -> None:
     switches = Switches()
     switches.recall("s", ("openai/gpt-5", "anthropic/claude"))

@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from tests.gateway.routes import FRONTIER, LIGHT, PRICES, STRONG, Came, ask, run_routed, sent_model
+from ullage.cli.why import explain
 from ullage.core.content import Usage
 from ullage.core.spend import SpendTotal
 from ullage.core.wire import DIALECTS, Dialect
@@ -98,6 +99,7 @@ async def test_a_block_is_told_in_the_words_of_the_client_and_nothing_is_sent(
     error = json.loads(came.body)["error"]
     reason = error["details"][0]["reason"] if dialect == "gemini" else error["code"]
     assert (came.status, error["type"], reason) == (402, "ullage_error", "budget_exceeded")
+    assert (came.call.outcome, came.call.status) == ("answered", 402)
     assert "the daily limit of 0.50 USD" in error["message"]
     assert "0.00 USD are spent or reserved" in error["message"]
     assert "up to 1.00 USD" in error["message"]
@@ -308,6 +310,11 @@ async def test_a_task_counts_what_was_reserved_for_an_attempt_that_was_given_up(
     assert (task.cost_kind, task.targets) == ("estimated", {first["target"]: 1, last["target"]: 1})
     assert [row.target_id for row in told] == [first["target"], last["target"]]
     assert [row.cost_usd for row in told] == [None, last["usd"]]
+    asked = f"Asked was {first['target']}, which failed (timeout)."
+    assert [line for line in explain(came.call) if first["target"] in line] == [
+        asked,
+        f"Note: {first['target']} is left: it failed at this request, after first_output_timeout.",
+    ]
 
 
 async def test_a_cap_holds_for_all_attempts_of_a_request_together(

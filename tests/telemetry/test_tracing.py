@@ -151,6 +151,13 @@ def test_gemini_is_named_as_the_conventions_name_it() -> None:
     assert span.attributes["gen_ai.provider.name"] == "gcp.gemini"
 
 
+def test_a_translated_attempt_is_named_by_the_protocol_of_its_target() -> None:
+    there = AttemptMade(target="google/gemini-3", dialect="gemini", status=200, committed=True)
+    route = AttemptRoute(target="google/gemini-3", attempts=(FAILED, there))
+    names = [span.name for span in describe_attempts(call(dialect="anthropic", route=route))]
+    assert [name.partition(" ")[0] for name in names] == ["chat", "generate_content"]
+
+
 # --- how it is opened ---
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 SPANS = {"task": "for the rest of the task", "request": "for the next request without any cache"}
 """What the costs of staying and leaving are for, by `Switch.span`."""
 _OTHERS = 3
+_FIRST_ERROR = 400
 _REASONS = {
     "user": "for a new task",
     "continuation": "as a further step of its task",
@@ -57,7 +58,8 @@ def failed_attempts(route: Mapping[str, Any]) -> Iterator[str]:
     """The targets that were asked and gave no answer, each with what came of it."""
     for one in route.get("attempts") or ():
         if one.get("failure") is not None:
-            status = f", status {one['status']}" if one.get("status") is not None else ""
+            # An answer that began well says nothing of why it came to nothing.
+            status = f", status {one['status']}" if (one.get("status") or 0) >= _FIRST_ERROR else ""
             yield f"{one['target']}, which failed ({one['failure']}{status})"
 
 

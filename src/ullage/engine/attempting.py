@@ -40,10 +40,11 @@ def answered_of(given_up: GivenUp) -> Answered | None:
     )
 
 
-def report_given_up(given_up: GivenUp, spend: Mapping[str, Any]) -> dict[str, Any]:
+def report_given_up(given_up: GivenUp, decision: Decision | None, spend: Mapping[str, Any]) -> dict[str, Any]:
     """An attempt that came to nothing, in the record of its call, with what is known of its cost."""
     return {
         "target": given_up.target,
+        "dialect": decision.destination.dialect if decision is not None else None,
         "status": given_up.status,
         "failure": given_up.failure.kind,
         "ms_to_first": given_up.first_ms,
@@ -61,6 +62,7 @@ def report_last(
     failure = outcome.failure if outcome is not None else exchange.failure
     return {
         "target": decision.target,
+        "dialect": decision.destination.dialect,
         "status": exchange.status,
         "failure": failure.kind if failure is not None else None,
         "ms_to_first": exchange.first_ms,

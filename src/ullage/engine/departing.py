@@ -30,6 +30,7 @@ from .managing import Managing
 from .observation import Observation
 from .reading import tell_fault
 from .recording import parent_session
+from .route_failures import name_failure
 from .route_sending import RouteSending, Written
 from .route_telling import report_stop, tell_route
 from .routing import Asked, RouteStopped, Routing, has_key, is_helper
@@ -206,7 +207,9 @@ class Departing:
         its protocol. Where there is none, a refusal, and all is left as it was."""
 
         def change(routed: _Routed) -> _Routed:
-            routed = routed.without(given_up.target, f"it failed at this request, after {given_up.failure.status}")
+            routed = routed.without(
+                given_up.target, f"it failed at this request, after {name_failure(given_up.failure)}"
+            )
             return routed._replace(asked=replace(routed.asked, now_ms=given_up.at_ms))
 
         return self._move(observation, exchange, change)
@@ -314,7 +317,8 @@ class Departing:
             self._managing.note_failure(observation.session, observation.managed, error or "")
 
     def note_failed(self, observation: Observation, given_up: GivenUp) -> None:
-        """Takes in that a target has refused a planned request, and that another one is to be asked."""
+        """Takes in that nothing came of a request at a target, and that another one is to be asked."""
+        self._reader.take_back(observation)
         if observation.managed is not None and (given_up.status or 0) >= HTTPStatus.BAD_REQUEST:
             self._managing.note_failure(observation.session, observation.managed, given_up.failure.message)
 

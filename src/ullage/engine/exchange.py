@@ -70,6 +70,7 @@ class Exchange:
         "losses",
         "managed",
         "outcome",
+        "own_status",
         "planned",
         "provider",
         "request_bytes",
@@ -119,6 +120,8 @@ class Exchange:
         self.answer_bytes = 0
         self.answer_headers: dict[bytes, bytes] = {}
         self.status: int | None = None
+        # That of an error of ours.
+        self.own_status: int | None = None
         self.first_byte_ms: float | None = None
         # When the first text or call of a tool of a stream passed, which is known once it was read; until then when each piece of
         # it did, by where the piece ends.
@@ -218,6 +221,11 @@ class Exchange:
         """How the exchange ended: `whole`, `cut`, `left`, `answered` (by us), `error`."""
         self.outcome = how
         self.last_ms = self._elapsed_ms()
+
+    def refused(self, status: int) -> None:
+        """We have answered with an error of our own: nobody was asked."""
+        self.own_status = status
+        self.ended("answered")
 
     def failed(self, code: str) -> None:
         """No answer began; `code` says why."""

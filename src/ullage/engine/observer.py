@@ -307,7 +307,7 @@ class Observer:
             self._departing.note_sent(again, exchange)
 
     def _note_failed(self, observation: Observation, given_up: GivenUp, spend: dict[str, Any]) -> None:
-        observation.attempts = (*observation.attempts, report_given_up(given_up, spend))
+        observation.attempts = (*observation.attempts, report_given_up(given_up, observation.decision, spend))
         answered = answered_of(given_up)
         if answered is not None:
             self.quotas.note(answered)

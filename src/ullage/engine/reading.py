@@ -129,6 +129,11 @@ class Reader:
             observation.unreadable = True
             tell_fault(exchange)
 
+    def take_back(self, observation: Observation) -> None:
+        """Nothing came of a request at its target: that is not where its session was."""
+        if observation.sight is not None and observation.sight.switch is not None:
+            self._foresight.switches.take_back(observation.session, observation.sight.awareness.profile.key)
+
     def finish(self, observation: Observation, exchange: Exchange, settle_route: SettleRoute) -> CallRecord:
         """Writes the records of an exchange that is over; the call's."""
         answer = observation.reader.close() if observation.reader is not None else None

@@ -183,7 +183,7 @@ def _call_record(
         provider=exchange.provider,
         model=_asked_model(observation),
         answered_by=answer.model if answer is not None else None,
-        status=exchange.status,
+        status=exchange.own_status or exchange.status,
         asked=exchange.asked or bool(observation.attempts),
         outcome=outcome_of(observation, exchange, answer),
         streamed=observation.stream,

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 _WITHOUT_STATUS = ("connection", "timeout")
 
 
+def name_failure(failure: health.Failure) -> str:
+    """The status that a target answered with, or a word for what came in place of an answer: a status of ours was nobody's."""
+    return failure.code if failure.kind in _WITHOUT_STATUS else str(failure.status)
+
+
 def remember(failure: health.Failure | None, provider: str, quotas: Quotas, now_ms: int) -> Failure | None:
     """A failure as a session remembers it; `None` where nothing went wrong, or nothing that another target would not do as well.
 
@@ -21,7 +26,8 @@ def remember(failure: health.Failure | None, provider: str, quotas: Quotas, now_
     """
     if failure is None or not (failure.retryable or failure.counts):
         return None
-    status = failure.code if failure.kind in _WITHOUT_STATUS else str(failure.status)
     retry_at_ms = quotas.view(provider, now_ms).retry_at_ms
     until_ms = now_ms + LONGEST_GRUDGE_MS
-    return Failure(status=status, until_ms=until_ms if retry_at_ms is None else min(retry_at_ms, until_ms))
+    return Failure(
+        status=name_failure(failure), until_ms=until_ms if retry_at_ms is None else min(retry_at_ms, until_ms)
+    )

@@ -37,6 +37,7 @@ class Switches:
 
     def __init__(self) -> None:
         self._targets: dict[str, tuple[str, ...]] = {}
+        self._before: dict[str, tuple[str, ...]] = {}
         self._recalled: set[str] = set()
 
     def recall(self, session: str, targets: Iterable[str]) -> None:
@@ -51,6 +52,7 @@ class Switches:
         source: Source = "restore" if session in self._recalled else "context"
         self._recalled.discard(session)
         previous = known[-1] if known else None
+        self._before[session] = known
         self._keep(session, (*(one for one in known if one != target), target)[-TARGETS:])
         return Switch(
             source=source,
@@ -59,6 +61,11 @@ class Switches:
             profile_reused=target in known,
             cache_disposition=_disposition(previous, target),
         )
+
+    def take_back(self, session: str, target: str) -> None:
+        """Nothing came of the request that went to `target` last: the session is where it was before."""
+        if target in self.targets(session)[-1:] and session in self._before:
+            self._keep(session, self._before.pop(session))
 
     def targets(self, session: str) -> tuple[str, ...]:
         """The targets of a session, the newest last."""
@@ -73,6 +80,7 @@ class Switches:
         if len(self._targets) > _SESSIONS:
             oldest = next(iter(self._targets))
             del self._targets[oldest]
+            self._before.pop(oldest, None)
             self._recalled.discard(oldest)
 
 

@@ -152,7 +152,7 @@ class Gateway:
             await self._own_answer(outgoing, endpoint, exchange, send, told)
             return
         if departure.refusal is not None:
-            exchange.ended("answered")
+            exchange.refused(status_of(departure.refusal))
             told += waiting_header(departure.refusal, exchange.now_ms())
             await refuse(send, endpoint, departure.refusal, exchange.id, told=told)
             return

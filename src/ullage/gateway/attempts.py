@@ -25,7 +25,7 @@ from ullage.core.health import (
 )
 from ullage.core.health import Send as SendTo
 
-from .answering import refuse
+from .answering import refuse, status_of
 from .headers import TRACE_HEADER, request_headers, told_headers, warning_headers
 from .hearing import Heard
 from .relay import relay
@@ -162,7 +162,7 @@ class Delivery:
             exchange.fail(_SILENT if late or action.failure is None else action.failure)
         else:  # nobody was asked: that is no failure of a target
             exchange.warnings.append(_TOO_LONG.code)
-            exchange.ended("answered")
+            exchange.refused(status_of(_TOO_LONG))
         error, status = (_TOO_LONG, None) if late or heard is None else _explain(action.failure, heard)
         await refuse(send, routed.endpoint, error, exchange.id, told=_told(routed, heard), status=status)
 

@@ -93,9 +93,11 @@ class AttemptTask(Struct, frozen=True, kw_only=True):
 
 class AttemptMade(Struct, frozen=True, kw_only=True):
     """One target that was asked for an answer, at `at_ms` (epoch milliseconds), and what came of it within `ms` milliseconds.
-    `committed`: its answer went to the client. Where nobody knows what it cost, `usd`, what was reserved for it stays."""
+    `dialect` is its protocol, where that is told. `committed`: its answer went to the client. Where nobody knows what it cost,
+    `usd`, what was reserved for it stays."""
 
     target: str
+    dialect: str | None = None
     status: int | None = None
     failure: str | None = None
     ms_to_first: float | None = None

@@ -127,7 +127,7 @@ def _common(call: AttemptRecord, one: AttemptMade) -> Attributes:
     provider, model = split_target(one.target)
     return _known(
         {
-            "gen_ai.operation.name": _OPERATIONS.get(call.dialect, "chat"),
+            "gen_ai.operation.name": _OPERATIONS.get(one.dialect or call.dialect, "chat"),
             "gen_ai.provider.name": _PROVIDERS.get(provider, provider),
             "gen_ai.request.model": model,
         }
