@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,6 +16,7 @@ from tests.cli.conftest import NOW_MS
 from ullage.cli import main
 from ullage.core.spend import NO_LIMITS, Spend
 from ullage.engine.pricing import local_day
+from ullage.pi.address import Address, write_address
 from ullage.stores import SessionRecord, SqliteStore
 
 USD = 1_000_000_000
@@ -129,6 +132,45 @@ def test_where_nothing_was_spent_the_limits_are_shown(run: Run) -> None:
     told = rows(run)
     assert told["daily"]["left_usd"] == 5.0
     assert "session" not in told
+
+
+class Daemon(BaseHTTPRequestHandler):
+    """Says what holds where somebody asks with its token."""
+
+    asked: ClassVar[list[tuple[str, str | None]]] = []
+    told: ClassVar[dict[str, Any]] = {}
+
+    def do_GET(self) -> None:
+        self.asked.append((self.path, self.headers["authorization"]))
+        body = json.dumps(self.told).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.mark.usefixtures("spent")
+def test_the_limits_that_are_shown_are_those_of_the_running_daemon(run: Run, config: Path, data_dir: Path) -> None:
+    """It may have been started with other settings than those of the user's file, here with `--config`."""
+    config.write_text("")
+    assert f"No limit is set by {config};" in run("budget")[1]
+    Daemon.told = {**json.loads(run("budget", "--json")[1]), "on_exceed": "block", "rows": []}
+    daily = {"name": "daily", "window": DAY, "limit_usd": 7.0, "on_exceed": "block", "frees": "at night"}
+    Daemon.told["rows"] = [{**daily, "used_usd": 1.0, "spent_usd": 1.0, "estimated_usd": 0.0, "reserved_usd": 0.0}]
+    Daemon.told["rows"][0] |= {"imported_usd": 0.0, "left_usd": 6.0, "calls": 1, "unpriced": 0}
+    token = data_dir / "token"
+    token.write_text("secret\n")
+    with HTTPServer(("127.0.0.1", 0), Daemon) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        write_address(data_dir, Address(url=f"http://127.0.0.1:{server.server_port}", token_file=str(token)))
+        status, out, _ = run("budget")
+        server.shutdown()
+    assert (status, "$1.00 / $7.00" in out, "No limit is set" in out) == (0, True, False)
+    assert Daemon.asked == [("/ullage/v1/budget?session=s1-long-id", "Bearer secret")]
+    assert f"No limit is set by {config};" in run("budget")[1]
 
 
 @pytest.mark.usefixtures("spent")

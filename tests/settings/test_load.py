@@ -129,6 +129,15 @@ def test_a_bad_key_is_named_with_its_line_and_what_would_do(home: Home, text: st
     assert home.problem(text) == said
 
 
+@pytest.mark.parametrize(
+    "text", ["[budget]", "[routing.failover]\n\n[routing]", "routing = {failover = {}}", "[budget.providers]"]
+)
+def test_a_section_with_nothing_in_it_sets_nothing(home: Home, text: str) -> None:
+    home.user_file.write_text(text)
+    loaded = home.load()
+    assert (loaded.settings, loaded.problems) == (Settings(), ())
+
+
 def test_a_bad_key_is_left_out_alone(home: Home) -> None:
     home.user_file.write_text("[server]\nport = 'x'\nmax_connections = 5\n")
     settings = home.load().settings

@@ -79,6 +79,8 @@ def judge(layer: Layer, *, home: Path, below: Mapping[str, Choice]) -> tuple[dic
     problems: list[Problem] = []
     tabled, entries = split(layer.entries)
     for entry in entries:
+        if entry.value == {} and entry.key in sections():
+            continue  # a header with nothing below it sets nothing
         try:
             value = usable(entry, home, below)
         except EntryError as refused:

@@ -30,27 +30,34 @@ def command(session: str | None, as_json: bool, data_dir: str | None) -> None:
     """Show every limit with what is spent and reserved of it, by session, day, month and provider.
 
     Reserved is what calls that are being answered may cost at the most. A cost that nobody told stays as it was reserved and is
-    marked with ~.
+    marked with ~. Limits are those of the running daemon, or of the settings where none runs.
     """
+    from ullage.cli.running import ask_daemon
     from ullage.engine.budgets import newest_spender, report_budget
     from ullage.settings.budget import make_spend_limits
 
     with look(None, True, data_dir) as place:
         named = named_session(session, place.store) if session is not None else newest_spender(place.store.ledger)
-        limits = make_spend_limits(place.settings.budget)
-        report = report_budget(place.store, limits, session=named, now_ms=records.now_ms())
+        # A daemon may have been started with other settings than those that are found from here.
+        report = ask_daemon(place.loaded.paths.data_dir, "budget", {"session": named} if named else {})
+        by_daemon = report is not None
+        if report is None:
+            limits = make_spend_limits(place.settings.budget)
+            report = report_budget(place.store, limits, session=named, now_ms=records.now_ms())
     if as_json:
         print_json(report)
     else:
-        print_lines(render_budget(report))
+        print_lines(render_budget(report, "the running daemon" if by_daemon else str(place.loaded.paths.user_file)))
 
 
-def render_budget(report: Mapping[str, Any]) -> Iterator[str]:
-    """The report for people."""
+def render_budget(report: Mapping[str, Any], source: str) -> Iterator[str]:
+    """The report for people; `source` says whose limits these are."""
     yield from table(_HEADER, [_row(one, report["session"]) for one in report["rows"]], right=(2, 3, 4, 5))
     if not any(one["limit_usd"] is not None for one in report["rows"]):
         yield ""
-        yield "No limit is set; [budget] of the settings sets them, `ullage budget set` those of a session."
+        yield safe(
+            f"No limit is set by {source}; [budget] of the settings sets them, `ullage budget set` those of a session."
+        )
     yield from _reserved(report["reserved"])
     yield from _by_hour(report["hours"])
     yield ""
