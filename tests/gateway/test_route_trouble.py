@@ -308,3 +308,30 @@ async def test_a_client_that_leaves_while_it_is_asked_is_recorded_and_nothing_is
 def _recorded(gateway: Daemon) -> list[CallRecord]:
     assert gateway.engine.flush()
     return gateway.store.calls(limit=9)
+
+
+async def test_two_daemons_on_one_database_count_the_calls_of_a_provider_together(
+    tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    routing = {"quota": {"providers": {"one": {"max_requests": 4}}}}
+    async with _run_two(fake, tmp_path, routing=routing) as one, _run_two(fake, tmp_path, routing=routing) as two:
+        came = [await _is_chosen((one, two)[number % 2], client, session=f"s{number}") for number in range(6)]
+        left = [gateway.engine.quotas.report(came[-1].call.created_ms)[0] for gateway in (one, two)]
+    targets = [each.headers["x-ullage-target"] for each in came]
+    assert (targets.count(ONE), targets[-2:]) == (4, [TWO, TWO])
+    assert [(each["status"], each["requests"]) for each in left] == [("blocked", 4)] * 2
+
+
+async def test_a_provider_that_one_daemon_found_without_credit_is_left_alone_by_the_other(
+    tmp_path: Path, client: aiohttp.ClientSession
+) -> None:
+    """Complaint C13."""
+    async with (
+        FakeProvider([Rule(model=ONE[4:], fault=OUT_OF_CREDIT[0])]) as fake,
+        _run_two(fake, tmp_path, routing={"failover": {"max_attempts": 1}}) as one,
+        _run_two(fake, tmp_path) as two,
+    ):
+        first, other = await _is_chosen(one, client), await _is_chosen(two, client, session="other")
+        assert (first.status, other.headers["x-ullage-target"]) == (402, TWO)
+        again = await _is_chosen(one, client, session="third")
+    assert again.headers["x-ullage-target"] == TWO
