@@ -6,17 +6,25 @@ import asyncio
 import gc
 import json
 import random
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import aiohttp
+import msgspec
 
 from ullage.core.content import Answer
-from ullage.core.wire import AnswerReader, Dialect
+from ullage.core.profiles import Prices
+from ullage.core.profiles.cache_rules import find_cache_rule
+from ullage.core.wire import AnswerReader, Dialect, parse_request
+from ullage.core.wire.output import requested_output
 from ullage.daemon import Daemon
+from ullage.stores.metrics import cost_nano_usd
 from ullage.testing import FakeProvider, Fault, Reply, Rule, make_request, make_tools
+from ullage.testing.recording import Received
 from ullage.testing.script import ToolUse
 
 WORDS = ("alpha", "bravo", "charlie")
@@ -24,6 +32,9 @@ WORDS = ("alpha", "bravo", "charlie")
 
 SILENT_MS = 500
 """How long a target may be silent before another one is asked."""
+
+FREE = frozenset({400, 401, 429, 500, 502, 503, 529})
+"""Statuses of the faults below with which a provider says that it made nothing."""
 
 LATE_MS = 30_000
 """Longer than anybody waits."""
@@ -62,6 +73,10 @@ class Seen(NamedTuple):
     headers: Any
     body: bytes
     broken: bool
+
+
+_played: WeakKeyDictionary[FakeProvider, dict[str, tuple[Case, Seen]]] = WeakKeyDictionary()
+"""What clients got in each case that a provider has played, by the case's name."""
 
 
 def phases(answer: bytes, events: int, *, stream: bool) -> dict[str, Fault]:
@@ -151,7 +166,9 @@ async def play(
             seen = await run(case, url, client)
             return seen, sum(f"<{case.name}>".encode() in one.body for one in fake.requests)
 
-    return dict(zip(cases, await asyncio.gather(*map(one, cases)), strict=True))
+    found = dict(zip(cases, await asyncio.gather(*map(one, cases)), strict=True))
+    _played.setdefault(fake, {}).update({case.name: (case, seen) for case, (seen, _) in found.items()})
+    return found
 
 
 def left() -> tuple[int, int]:
@@ -160,8 +177,69 @@ def left() -> tuple[int, int]:
     return len(asyncio.all_tasks()), len(list(Path("/proc/self/fd").iterdir()))
 
 
-def check_ledger(gateway: Daemon) -> None:
-    """All that was reserved was settled, and what is known to be spent is what the records say. To be called from a thread."""
+class Owed(NamedTuple):
+    """What the provider's own account of its requests comes to, in nano-USD. `sure` calls may have cost something, of `doubtful`
+    ones the gateway may have given up before they were refused. `known` is of answers that came whole and told their usage; the
+    reservations of all others lie between `least` and `most`."""
+
+    sure: int
+    doubtful: int
+    known: int
+    least: int
+    most: int
+
+
+def owed(gateway: Daemon, fake: FakeProvider) -> Owed:
+    """By what was asked of the provider, without a look at what the gateway says."""
+    overrides = {target.partition("/")[2]: one for target, one in gateway.engine._settings.models.overrides.items()}
+    asked: dict[str, list[Received]] = {}
+    for one in fake.requests:
+        named = re.search(rb"service <([^>]+)>", one.body)
+        assert named is not None
+        asked.setdefault(named[1].decode(), []).append(one)
+    sure = doubtful = known = least = most = 0
+    for name, ones in asked.items():
+        case, seen = _played[fake][name]
+        for number, one in enumerate(ones):
+            if one.status is not None and one.status in FREE:
+                doubtful += one.cancelled
+                continue
+            sure += 1
+            assert one.model is not None and one.dialect is not None
+            model = overrides[one.model]
+            prices = Prices(
+                input=model.input_price,
+                output=model.output_price,
+                cache_read=model.cache_read_price,
+                cache_write=model.cache_write_price,
+            )
+            is_last = number == len(ones) - 1
+            if is_last and _tells_usage(case, one) and _is_whole(case, seen):
+                rule = find_cache_rule("anthropic", one.model)
+                known += cost_nano_usd(msgspec.to_builtins(one.usage), prices, rule) or 0
+                continue
+            sent = parse_request(one.body, one.dialect, path_model=one.model, path_stream=case.stream)
+            output = min(requested_output(sent) or model.max_output_tokens, model.max_output_tokens)
+            least += round(1_000 * output * model.output_price)
+            most += round(1_000 * (output * model.output_price + 1.15 * len(one.body) * model.cache_write_price))
+    return Owed(sure, doubtful, known, least, most)
+
+
+def _tells_usage(case: Case, one: Received) -> bool:
+    """Streams of Chat Completions tell it to whoever asks for it."""
+    return one.usage is not None and (one.dialect != "openai-chat" or not case.stream or b"include_usage" in one.body)
+
+
+def _is_whole(case: Case, seen: Seen) -> bool:
+    if seen.status >= 400:
+        return False
+    answer = read(case, seen)
+    return answer.complete and answer.error_type is None
+
+
+def check_ledger(gateway: Daemon, fake: FakeProvider, *, exact: bool) -> None:
+    """All that was reserved was settled, what is known to be spent is what the records say, and both are what the provider was
+    asked for. To be called from a thread. Unless it is `exact`, a target's answer may be whole where its client's is not."""
     assert gateway.engine.flush()
     assert gateway.store.flush()
     ledger = gateway.store.ledger
@@ -170,6 +248,12 @@ def check_ledger(gateway: Daemon) -> None:
     known = sum(round(1_000_000_000 * (call.spend["usd"] or 0.0)) for call in calls if call.spend is not None)
     [day] = ledger.totals("day")
     assert day.amount - day.estimated == known, f"{day} in the ledger, {known} in the records"
+    due = owed(gateway, fake)
+    assert due.sure <= day.calls <= due.sure + due.doubtful, f"{day} in the ledger, {due} by the provider"
+    if exact:
+        assert known == due.known, f"{day} in the ledger, {due} by the provider"
+    if exact and day.calls == due.sure:
+        assert due.least <= day.estimated <= due.most, f"{day} in the ledger, {due} by the provider"
 
 
 def check(case: Case, seen: Seen, asked: int) -> str:

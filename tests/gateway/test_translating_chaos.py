@@ -54,4 +54,4 @@ async def test_a_client_gets_one_answer_or_one_error_in_its_own_protocol_whateve
                 became = check(case, seen, count)
                 assert became in may_be(case) if len(case.faults) == 1 else count <= 3, (case, seen)
             await nothing_is_left(before)
-            await all_is_recorded(gateway, fake)
+            await all_is_recorded(gateway, fake, exact=False)
