@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 T ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check fix golden reference accuracy kept-evidence routing-quality replay-sessions chaos bench bench-report lock shape clients wheel-test clean
+.PHONY: help setup demo test test-fast check fix golden reference accuracy kept-evidence routing-quality replay-sessions chaos bench bench-report lock shape clients pi-extension wheel-test clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -79,6 +79,9 @@ try-routed-%: $(VENV)/.dev ## the same for ullage/auto, with three models to cho
 
 try-translated-%: $(VENV)/.dev ## the same, from providers that speak one protocol each: try-translated-claude-code, ...
 	@$(BIN)/python scripts/try_client.py $* --translated all
+
+pi-extension: $(VENV)/.dev ## the extension in real Pis (scripts/clients/install, and install-pi for older ones)
+	@$(BIN)/pytest -q tests/pi tests/cli/pi -rs
 
 wheel-test: $(VENV)/.dev ## build the wheel, install it into an empty environment, start it
 	@sh scripts/wheel-test

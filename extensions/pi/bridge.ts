@@ -29,6 +29,7 @@ interface Planned {
 	id: string;
 	route?: { target: string; thinking: string; policy: string; why: string };
 	resync?: boolean;
+	watches?: boolean;
 	status?: string | null;
 	messages?: any[];
 	refused?: { code: string; message: string; hint?: string; privacy: boolean };
@@ -119,7 +120,8 @@ export class Bridge {
 			(planned) => planned.id,
 			() => undefined,
 		);
-		const waits = this.daemon.privacy || this.daemon.met?.mode === "managed";
+		const met = this.daemon.met;
+		const waits = this.daemon.privacy || met?.mode === "managed" || met?.watches === true;
 		if (!waits) {
 			this.later(asked.catch((error) => this.warn(reason(error))));
 			return undefined;
@@ -327,6 +329,7 @@ export class Bridge {
 		if (planned.resync) throw new DaemonError("it does not take the conversation in");
 		if (reason !== "direct") this.conversation.taken(ask.update);
 		this.told = "";
+		if (planned.watches === true && this.daemon.met !== undefined) this.daemon.met.watches = true;
 		return planned;
 	}
 

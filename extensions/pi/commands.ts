@@ -27,6 +27,7 @@ const WORDS: Record<string, Record<string, string[]>> = {
 		unpin: [],
 		memory: ["list", "add", "supersede", "invalidate", "expire"],
 		privacy: [],
+		artifacts: [],
 		metrics: [],
 		storage: [],
 		health: [],

@@ -29,6 +29,8 @@ export interface Hello {
 	mode: "observe" | "managed";
 	privacy: boolean;
 	routing: boolean;
+	/** Whether there is a limit of what may be spent: then every request waits for leave. */
+	watches: boolean;
 }
 
 /** Milliseconds that a hook of Pi may wait. */

@@ -48,19 +48,26 @@ class Rpc:
         self._process = process
         self.notices: list[str] = []
 
-    def ask(self, command: str, **more: Any) -> dict[str, Any]:
+    def type(self, command: str) -> str:
+        """What a command of an extension, as `/context`, tells the user."""
+        self.ask("prompt", ends="extension_ui_request", message=command)
+        return self.notices.pop()
+
+    def ask(self, command: str, *, ends: str = "agent_end", **more: Any) -> dict[str, Any]:
         """The answer to a command; a prompt is answered once Pi has ended its work."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(json.dumps({"type": command, **more}) + "\n")
         self._process.stdin.flush()
         answer: dict[str, Any] | None = None
+        over = False
         for line in self._process.stdout:
             event = json.loads(line)
-            if event.get("method") == "notify":
-                self.notices.append(event["message"])
+            is_notice = event["type"] == "extension_ui_request" and event["method"] == "notify"
+            self.notices += [event["message"]] if is_notice else []
+            over = over or is_notice if ends == "extension_ui_request" else over or event["type"] == ends
             if event["type"] == "response" and event["command"] == command:
                 answer = event
-            if answer is not None and (command != "prompt" or event["type"] == "agent_end" or not answer["success"]):
+            if answer is not None and (command != "prompt" or over or not answer["success"]):
                 return answer
         raise AssertionError(f"Pi ended before it answered {command}")
 

@@ -353,3 +353,15 @@ def test_what_is_pinned_stands_in_the_session_and_comes_back_from_there(
     assert "MARK-PIN" in host.run("-p", "-c", "/context pins").stdout
     host.run("-p", "-c", "--model", MODELS[0], "Three.")
     assert "MARK-PIN" in provider.requests[-1].body.decode()
+
+
+@pytest.mark.parametrize("model", ["ullage/auto", MODELS[0]])
+@pytest.mark.parametrize("version", [NEWEST, OLDER[-1]])
+def test_nothing_is_sent_beyond_a_limit_of_what_may_be_spent(
+    make: Make, provider: FakeProvider, version: str, model: str
+) -> None:
+    prices = "[models.overrides.'*']\ninput_price = 5\noutput_price = 25\n"
+    host = make(version, settings=f"{prices}[budget]\nsession_usd = 0.000001\non_exceed = 'block'\n")
+    done = host.run("-p", "--model", model, "Hello.", check=False)
+    assert done.returncode == 1 and not list(provider.requests)
+    assert "session" in done.stderr and "spent" in done.stderr

@@ -100,6 +100,7 @@ class PiDoor:
             "mode": settings.mode,
             "privacy": settings.privacy.enabled,
             "routing": settings.routing.enabled,
+            "watches": self._engine.spending.watches,
         }
 
     async def _context(self, body: bytes) -> Any:
@@ -115,7 +116,7 @@ class PiDoor:
         exchange = self._begin(asked, request, dialect, offered)
         if not exchange.managed:
             exchange.ask()
-            return {"id": exchange.id, "status": None}
+            return {"id": exchange.id, "status": None, "watches": self._engine.spending.watches}
         departure = await self._engine.depart(exchange, self._upstream)
         if departure.refusal is not None or asked.reason == _DIRECT:
             self._open.pop(exchange.id, None)

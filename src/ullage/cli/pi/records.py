@@ -58,6 +58,15 @@ def show_excluded(asked: Asked) -> int:
     return _show_items(asked, "excluded")
 
 
+def show_artifacts(asked: Asked) -> int:
+    """The tool results of the session that are kept aside, the one used last first."""
+    kept = open_records().artifacts(asked.session)
+    lines = [f"{len(kept)} tool results are kept aside{':' if kept else '.'}"]
+    lines += [f"  {one.id[:12]}  {one.tool or 'unknown tool'}, {one.size_bytes:,} bytes" for one in kept]
+    print_lines([safe(line) for line in lines])
+    return 0
+
+
 def show_privacy(asked: Asked) -> int:
     """What the destination of the newest request may see, and what was kept from it."""
     call = newest_call(asked.session)

@@ -123,6 +123,7 @@ CONTEXT: dict[str, Any] = {
     "unpin": _unpin,
     "memory": _plain("memory"),
     "privacy": _screen("show_privacy"),
+    "artifacts": _screen("show_artifacts"),
     "metrics": _plain("metrics"),
     "storage": _plain("db", "check"),
     "health": _plain("doctor"),
