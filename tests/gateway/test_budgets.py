@@ -15,10 +15,12 @@ import pytest
 from tests.gateway.routes import FRONTIER, LIGHT, PRICES, STRONG, Came, ask, run_routed, sent_model
 from ullage.cli.why import explain
 from ullage.core.content import Usage
+from ullage.core.health import classify
 from ullage.core.spend import SpendTotal
 from ullage.core.wire import DIALECTS, Dialect
 from ullage.daemon import Daemon
 from ullage.engine.budgets import put_session_limits
+from ullage.engine.health import Outcome
 from ullage.engine.pricing import local_day
 from ullage.stores import open_store
 from ullage.stores.exports import Selection, export
@@ -270,6 +272,24 @@ async def test_a_provider_whose_limit_is_used_up_is_passed_over(
     assert (came.status, json.loads(came.body)["error"]["code"]) == (402, "budget_exceeded")
     assert "the anthropic daily limit of 0.00 USD" in json.loads(came.body)["error"]["message"]
     assert len(fake.requests) == 0
+
+
+@pytest.mark.parametrize("action", ["block", "downgrade"])
+async def test_a_target_that_a_limit_refuses_may_be_tried_by_whoever_comes_next(
+    action: str, tmp_path: Path, fake: FakeProvider, client: aiohttp.ClientSession
+) -> None:
+    """Its circuit is half open: whoever is let through is the one that tries it."""
+    request = make_request("anthropic", model="ullage/auto", turns=[EASY])
+    scope = {"policy": "best", "models": [FRONTIER] if action == "block" else [FRONTIER, LIGHT]}
+    budget = {"daily_usd": 0, "on_exceed": action}
+    async with run_routed(fake, tmp_path, routing=scope, budget=budget) as gateway:
+        health, long_ago = gateway.engine.health, gateway.engine._clock_ms() - 600_000
+        for at_ms in range(long_ago, long_ago + 5):
+            health.note(Outcome(target=FRONTIER, asked_ms=at_ms, at_ms=at_ms, failure=classify(503)))
+        came = await ask(gateway, client, request)
+        told = {one["target"]: one for one in health.report(gateway.engine._clock_ms())}
+    assert (came.status, came.headers["x-ullage-target"]) == ((402, FRONTIER) if action == "block" else (200, LIGHT))
+    assert (told[FRONTIER]["state"], told[FRONTIER]["trying"]) == ("half-open", False)
 
 
 async def test_every_attempt_of_a_routed_request_is_reserved_and_settled(

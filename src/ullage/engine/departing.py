@@ -245,6 +245,7 @@ class Departing:
                     sent = self._address(again, exchange, routed, decision)
                     departure = self._look_over(again, exchange, routed.body, routed.conversation, sent)
                 except (PrivacyError, TranslationRefused) as error:
+                    self._routing.let_go(decision, exchange.now_ms())
                     routed = routed.without(decision.target, f"nothing is sent there: {error.message}")
                 else:
                     self._routed[exchange.id] = routed
@@ -366,6 +367,8 @@ class Departing:
                 return self._look_over(observation, exchange, body, conversation, sent)
         except (PrivacyError, RoutingError, TranslationRefused):
             pass  # nobody else may write it
+        if observation.decision is not None:
+            self._routing.let_go(observation.decision, exchange.now_ms())
         exchange.address = before
         self._routed.pop(exchange.id, None)
         observation.virtual = False

@@ -17,7 +17,7 @@ from .attempting import answered_of, outcome_of, report_given_up, report_last
 from .classifying import Question
 from .costing import is_free
 from .departing import Departing
-from .health import Health, Outcome, read_outcome
+from .health import Health, read_outcome
 from .learning import Learning
 from .observation import Observation
 from .passing import read_passed_usage
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .classifying import Reply
     from .departure import Departure
     from .exchange import Exchange, GivenUp
+    from .health import Outcome
     from .knowledge import Sources
     from .targets import Targets
     from .watching import Watcher
@@ -285,8 +286,7 @@ class Observer:
     def _let_go(self, observation: Observation, exchange: Exchange) -> None:
         """A target that was chosen is not asked: whoever comes next may try it."""
         if observation.decision is not None and exchange.endpoint.purpose == "generate":
-            target, now_ms = observation.decision.target, exchange.now_ms()
-            self.health.note(Outcome(target=target, asked_ms=now_ms, at_ms=now_ms, told=False))
+            self._routing.let_go(observation.decision, exchange.now_ms())
 
     def _depart_elsewhere(
         self, exchange: Exchange, dear: Departure, verdict: Verdict, future: Future[Departure]

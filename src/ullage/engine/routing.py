@@ -28,6 +28,7 @@ from ullage.core.routing.turn import Turn, gather_evidence, read_turn
 from ullage.core.wire import Conversation, read_message
 
 from .classifying import NOT_ASKED, Graded
+from .health import Outcome
 from .kinds import CONVERSATION
 from .route_failures import remember
 from .route_fitting import fit_route
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
     from .classifying import Classifying, Question
     from .exchange import Exchange, GivenUp
-    from .health import Health, Outcome
+    from .health import Health
     from .learning import Learning
     from .observation import Observation
     from .quota import Quotas
@@ -184,6 +185,10 @@ class Routing:
         if not asked.counting:
             self._health.note_sent(decision.target, asked.now_ms)
         return replace(decision, as_asked=overrides.as_asked)
+
+    def let_go(self, decision: Decision, now_ms: int) -> None:
+        """Its target is not asked after all: where its circuit is half open, whoever comes next may try it."""
+        self._health.note(Outcome(target=decision.target, asked_ms=now_ms, at_ms=now_ms, told=False))
 
     def new_task_id(self) -> str:
         """That of a task that a request will begin, for what is spent on it before."""
