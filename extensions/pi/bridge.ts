@@ -64,6 +64,8 @@ export class Bridge {
 	ctx: ExtensionContext | undefined;
 	private meeting: Promise<boolean> = Promise.resolve(false);
 	private request: Request | undefined;
+	/** Whom an errand of Pi's goes to, a summary say. */
+	private errand: PiModel | undefined;
 	private parent = "";
 	private told = "";
 	private routed: Planned["route"];
@@ -110,6 +112,7 @@ export class Bridge {
 		const model = ctx.model as PiModel | undefined;
 		if (model === undefined) return undefined;
 		if (!isPhysical(model)) return this.routedContext(messages);
+		this.errand = undefined;
 		const request: Request = { model, began: performance.now(), id: Promise.resolve(undefined) };
 		this.request = request;
 		await this.meeting;
@@ -160,8 +163,9 @@ export class Bridge {
 		}
 		if (planned.refused !== undefined) throw new Error(`ullage: ${planned.refused.message}`);
 		if (planned.route === undefined) throw new Error("ullage: routing is off in the settings (routing.enabled)");
+		const chosen = find(ctx, planned.route.target);
+		this.errand = direct ? chosen : undefined;
 		if (!direct) {
-			const chosen = find(ctx, planned.route.target);
 			this.request = { model: chosen ?? model, began, id: Promise.resolve(planned.id), planned };
 			this.routed = planned.route;
 			this.draw();
@@ -219,7 +223,7 @@ export class Bridge {
 		if (request?.refused === undefined && !this.daemon.privacy) return undefined;
 		let refused = request?.refused;
 		if (refused === undefined) {
-			const cleared = await this.clear(payload, request?.model ?? (ctx.model as PiModel));
+			const cleared = await this.clear(payload, request?.model ?? this.errand ?? (ctx.model as PiModel));
 			if (cleared.refused === undefined) return cleared.payload && merge(payload, cleared.payload);
 			refused = cleared.refused.message;
 		}
@@ -331,6 +335,27 @@ export class Bridge {
 		this.told = "";
 		if (planned.watches === true && this.daemon.met !== undefined) this.daemon.met.watches = true;
 		return planned;
+	}
+
+	/** The messages as every model may see them that Pi may send them to now. Throws where that cannot be had. */
+	async cleared(messages: Message[], ctx: ExtensionContext): Promise<Message[]> {
+		const model = ctx.model as PiModel | undefined;
+		const models = model !== undefined && isPhysical(model) ? [model] : usable(ctx);
+		const addresses = new Map(models.map((one) => [`${one.provider} ${one.baseUrl}`, one]));
+		const places: number[] = [];
+		const plain: Message[] = [];
+		messages.forEach((message, place) => {
+			const sent = this.host.convert([message])[0];
+			if (sent === undefined || sent.role === "system") return;
+			places.push(place);
+			plain.push(sent);
+		});
+		if (plain.length === 0) return messages;
+		if (!(await this.meeting) || this.daemon.met === undefined) throw new DaemonError(this.daemon.problem);
+		const said = { models: [...addresses.values()].map(plainModel), messages: plain };
+		const told = await this.daemon.ask<{ messages?: any[]; refused?: { message: string } }>("clear", said, DEADLINES.check);
+		if (told.messages === undefined) throw new DaemonError(told.refused?.message ?? "it did not say what may leave");
+		return apply(told.messages, messages, places) ?? messages;
 	}
 
 	/** What may leave of a body; nothing of it where it is as it may be. */

@@ -6,6 +6,7 @@ import { registerAuto } from "./auto.ts";
 import { Bridge, type Host } from "./bridge.ts";
 import { registerCommands } from "./commands.ts";
 import { Panel } from "./panel.ts";
+import { registerSummaries } from "./summaries.ts";
 
 export default async function ullage(pi: ExtensionAPI): Promise<void> {
 	const bridge = new Bridge(pi, await readHost());
@@ -23,6 +24,7 @@ export default async function ullage(pi: ExtensionAPI): Promise<void> {
 	pi.on("after_provider_response", (event) => bridge.answered(event.status, event.headers));
 	pi.on("message_update", () => bridge.speaks());
 	pi.on("message_end", (event) => bridge.said(event.message));
+	registerSummaries(pi, bridge);
 	registerCommands(pi, bridge);
 	await registerAuto(pi, bridge);
 }

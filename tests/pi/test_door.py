@@ -314,3 +314,14 @@ async def test_pins_in_a_session_s_file_are_for_that_session_alone(open_door: An
     told = await door.ask("kept", {"session": "s1", "entries": entries[:1]})
     assert [one["id"] for one in told["missing"]] == ["mut_2"]
     assert await door.ask("kept", {"session": "s2"}) == {"missing": []}
+
+
+async def test_what_is_to_be_summarised_is_cleared_for_the_strictest_of_the_models(open_door: Any) -> None:
+    rules = {"enabled": True, "local_providers": ["local"], "remote_providers": {"strict": {"allowed": ["normal"]}}}
+    door = await open_door(privacy=rules)
+    messages = [user("[ullage:internal]MARK-NOTE[/ullage:internal] a"), said("plain")]
+    local, strict = ({**MODEL, "provider": name, "base_url": f"https://{name}.example"} for name in ("local", "strict"))
+    told = await door.ask("clear", {"models": [local], "messages": messages})
+    assert "MARK-NOTE" in json.dumps(told)
+    told = await door.ask("clear", {"models": [local, strict], "messages": messages})
+    assert "MARK-NOTE" not in json.dumps(told) and told["messages"][1] == [1, 1]

@@ -365,3 +365,27 @@ def test_nothing_is_sent_beyond_a_limit_of_what_may_be_spent(
     done = host.run("-p", "--model", model, "Hello.", check=False)
     assert done.returncode == 1 and not list(provider.requests)
     assert "session" in done.stderr and "spent" in done.stderr
+
+
+@pytest.mark.parametrize("model", ["ullage/auto", MODELS[0]])
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_a_summary_is_cleared_for_the_model_that_makes_it(
+    make: Make, provider: FakeProvider, version: str, model: str
+) -> None:
+    routing = "[routing.constraints]\nprovider_allow = ['anthropic']\n"
+    host = make(version, settings=f"[privacy]\nenabled = true\n{routing}")
+    settings = {"compaction": {"enabled": False, "keepRecentTokens": 1_000}}
+    (host.agent / "settings.json").write_text(json.dumps(settings))
+    with host.open("--model", model) as pi:
+        for _ in range(3):
+            pi.ask("prompt", message=f"{MARKED} {LONG}")
+        assert pi.ask("compact")["success"]
+        summary = provider.requests[-1].body
+        assert b"context summar" in summary and b"MARK-SECRET" not in summary and b"withheld by ullage" in summary
+        assert not pi.notices
+        for _ in range(3):
+            pi.ask("prompt", message=f"{MARKED} {LONG}")
+        host.stop(signal.SIGKILL)
+        before = len(provider.requests)
+        assert not pi.ask("compact")["success"]
+        assert len(provider.requests) == before and "cannot be cleared" in pi.notices[-1]

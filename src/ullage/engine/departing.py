@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from ullage.core.errors import PrivacyError, RequestError, RoutingError, UllageError
+from ullage.core.privacy.destination import narrow
 from ullage.core.routing.turn import find_pins
 from ullage.core.translation import Loss, TranslationRefused, without_wrapped
 from ullage.core.wire import parse_request, render
@@ -183,12 +184,12 @@ class Departing:
         assert isinstance(departure, Departure), "one question is asked"
         return departure
 
-    def clear(self, body: bytes, dialect: Dialect | None, provider: str, root: str) -> bytes:
-        """What may leave of a body that somebody else is about to send; one in no protocol of ours leaves whole or not at all.
-        Raises `PrivacyError` if it must not."""
+    def clear(self, body: bytes, dialect: Dialect | None, to: Sequence[tuple[str, str]]) -> bytes:
+        """What may leave of a body that somebody else is about to send to one of these providers; one in no protocol of ours
+        leaves whole or not at all. Raises `PrivacyError` if it must not."""
         if self._guard is None:
             return body
-        destination = self._guard.destination(provider=provider, root=root)
+        destination = narrow([self._guard.destination(provider=provider, root=root) for provider, root in to])
         if dialect is not None:
             with contextlib.suppress(RequestError):  # in another form than its protocol has, it is all or nothing
                 body = self._guard.prepare(parse_request(body, dialect), destination).conversation.body

@@ -198,9 +198,10 @@ class Engine:
         """Our estimate of a request's prompt in tokens; `None` if the body cannot be read."""
         return await asyncio.wrap_future(self._observer.count(exchange, body))
 
-    async def clear(self, body: bytes, dialect: Dialect | None, *, provider: str, root: str) -> bytes:
-        """What may leave of a body that goes to a provider by another way than ours. Raises `PrivacyError` where nothing may."""
-        return await asyncio.wrap_future(self._observer.clear(body, dialect, provider, root))
+    async def clear(self, body: bytes, dialect: Dialect | None, to: Sequence[tuple[str, str]]) -> bytes:
+        """What may leave of a body that goes by another way than ours to one of these, providers by name and root. Raises
+        `PrivacyError` where nothing may."""
+        return await asyncio.wrap_future(self._observer.clear(body, dialect, to))
 
     def flush(self, timeout_s: float = 10.0) -> bool:
         """Waits until everything that was finished is recorded. False if that took too long."""

@@ -185,10 +185,10 @@ class Observer:
             future.set_result(None)
         return future
 
-    def clear(self, body: bytes, dialect: Dialect | None, provider: str, root: str) -> Future[bytes]:
+    def clear(self, body: bytes, dialect: Dialect | None, to: Sequence[tuple[str, str]]) -> Future[bytes]:
         """Looks at a body that waits to be sent by somebody else."""
         future: Future[bytes] = Future()
-        self._worker.put(lambda: self._clear(body, dialect, provider, root, future), urgent=True)
+        self._worker.put(lambda: self._clear(body, dialect, to, future), urgent=True)
         return future
 
     def flush(self, timeout_s: float) -> bool:
@@ -335,11 +335,13 @@ class Observer:
             if not future.cancelled():
                 future.set_result(tokens)
 
-    def _clear(self, body: bytes, dialect: Dialect | None, provider: str, root: str, future: Future[bytes]) -> None:
+    def _clear(
+        self, body: bytes, dialect: Dialect | None, to: Sequence[tuple[str, str]], future: Future[bytes]
+    ) -> None:
         if not future.set_running_or_notify_cancel():
             return
         try:
-            future.set_result(self._departing.clear(body, dialect, provider, root))
+            future.set_result(self._departing.clear(body, dialect, to))
         except BaseException as error:
             future.set_exception(error)
             if not isinstance(error, PrivacyError):

@@ -94,6 +94,13 @@ class Payload(Struct, frozen=True, kw_only=True):
     payload: Raw
 
 
+class Clear(Struct, frozen=True, kw_only=True):
+    """Messages that Pi is about to have summarised by one of these models, which one is not known yet."""
+
+    models: tuple[Model, ...]
+    messages: tuple[Raw, ...]
+
+
 class Kept(Struct, frozen=True, kw_only=True):
     """The changes to pins and memories that a session's file in Pi holds, as they were told of before."""
 

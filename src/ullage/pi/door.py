@@ -20,7 +20,7 @@ from ullage.engine.virtual import AUTO
 from ullage.settings.route_config import make_route_config
 
 from .answers import ABORTED, FAILED, write_body
-from .asking import PROTOCOL, Answer, Context, Hello, Kept, Panel, Payload, RouteQuestion
+from .asking import PROTOCOL, Answer, Clear, Context, Hello, Kept, Panel, Payload, RouteQuestion, Update
 from .candidates import PiTargets
 from .facts import tell_models
 from .keeping import mirror
@@ -49,6 +49,7 @@ _SMALL_BYTES = 64 * 1024
 _SETTLE_S = 1.0
 _DIRECT = "direct"
 _ANY: Dialect = "openai-chat"
+_WITH_THINKING: Dialect = "anthropic"
 _ERROR_STATUS = 500
 _KEPT_HEADERS = ("retry-after", "x-codex-")
 
@@ -72,6 +73,7 @@ class PiDoor:
             "context": self._context,
             "answer": self._answer,
             "check": self._check,
+            "clear": self._clear,
             "panel": self._panel,
             "route": self._route,
             "settle": self._settle,
@@ -190,10 +192,24 @@ class PiDoor:
         model = asked.model
         before = bytes(asked.payload)
         try:
-            cleared = await self._engine.clear(before, spoken_by(model.api), provider=model.provider, root=model.root)
+            cleared = await self._engine.clear(before, spoken_by(model.api), [(model.provider, model.root)])
         except PrivacyError as error:
             return {"refused": _refusal(error)}
         return {"payload": msgspec.Raw(cleared)} if cleared != before else {}
+
+    async def _clear(self, body: bytes) -> Any:
+        """What of the messages all of the models may see: Pi asks for summaries by a way on which nobody looks at what leaves."""
+        asked = await asyncio.to_thread(_read, body, Clear)
+        session = PiSession()
+        keys = tuple(f"m{number}" for number in range(len(asked.messages)))
+        session.take(Update(session="", keys=keys, messages=asked.messages))
+        cleared = await asyncio.to_thread(session.body, "", _WITH_THINKING, None)
+        try:
+            to = list(dict.fromkeys((model.provider, model.root) for model in asked.models))
+            cleared = await self._engine.clear(cleared, _WITH_THINKING, to)
+        except PrivacyError as error:
+            return {"refused": _refusal(error)}
+        return {"messages": await asyncio.to_thread(map_back, cleared, _WITH_THINKING, session)}
 
     async def _settle(self, _: bytes) -> Any:
         """Waits until all that was said is recorded: somebody is about to look at it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ullage.core.privacy import CLASSES, PrivacySettings, RemoteProvider, find_destination
+from ullage.core.privacy.destination import narrow
 
 SETTINGS = PrivacySettings(enabled=True)
 
@@ -71,3 +72,16 @@ def test_a_provider_that_is_named_twice_may_see_what_both_allow() -> None:
         }
     )
     assert find_destination(settings, provider="openrouter", root="https://openrouter.ai").allowed == ("normal",)
+
+
+def test_where_it_is_not_known_who_gets_a_text_the_strictest_decides() -> None:
+    settings = PrivacySettings(
+        local_providers=("ollama",), remote_providers={"strict": RemoteProvider(allowed=("normal",))}
+    )
+    local, strict, usual = (
+        find_destination(settings, provider=name, root="https://a.example") for name in ("ollama", "strict", "usual")
+    )
+    assert narrow([local]) == local
+    assert narrow([local, local]).kind == "local"
+    found = narrow([local, usual, strict])
+    assert (found.kind, found.allowed, found.redact) == ("remote", ("normal",), True)

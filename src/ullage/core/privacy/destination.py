@@ -7,10 +7,12 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from .classes import CLASSES, Classification
+from .classes import CLASSES, Classification, highest
 from .hosts import PROVIDER_HOSTS, is_loopback
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .policy import PrivacySettings
 
 # Servers of models by the names that settings know them by, and the ports that their manuals give them on this machine.
@@ -53,6 +55,20 @@ def find_destination(settings: PrivacySettings, *, provider: str, root: str) -> 
         ),
         base=settings.default_classification,
         redact=settings.redact_secrets,
+    )
+
+
+def narrow(destinations: Sequence[Destination]) -> Destination:
+    """What all of the destinations may be sent, where it is not known which of them it will be. There must be one."""
+    first, *others = destinations
+    if not others:
+        return first
+    return Destination(
+        kind="local" if all(one.kind == "local" for one in destinations) else "remote",
+        provider=", ".join(one.provider for one in destinations),
+        allowed=tuple(one for one in first.allowed if all(one in other.allowed for other in others)),
+        base=highest(*(one.base for one in destinations)),
+        redact=any(one.redact for one in destinations),
     )
 
 

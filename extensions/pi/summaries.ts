@@ -1,0 +1,59 @@
+// Pi asks for summaries (compaction, branches) by a way on which no extension sees what leaves. With privacy on, what is to be
+// summarised is cleared before; what cannot be cleared is not summarised.
+
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { Bridge } from "./bridge.ts";
+import type { Message } from "./conversation.ts";
+import { reason } from "./daemon.ts";
+import { tell } from "./telling.ts";
+
+export function registerSummaries(pi: ExtensionAPI, bridge: Bridge): void {
+	pi.on("session_before_compact", (event, ctx) => guarded(bridge, ctx, () => clearCompaction(bridge, event as any, ctx)));
+	pi.on("session_before_tree", (event, ctx) => guarded(bridge, ctx, () => clearBranch(bridge, event as any, ctx)));
+}
+
+async function guarded(bridge: Bridge, ctx: ExtensionContext, clear: () => Promise<void>): Promise<{ cancel: true } | undefined> {
+	if (!bridge.daemon.privacy) return undefined;
+	try {
+		await clear();
+		return undefined;
+	} catch (error) {
+		tell(ctx, `ullage: privacy is on, and what is to be summarised cannot be cleared: ${reason(error)}`, "error");
+		return { cancel: true };
+	}
+}
+
+/** Pi goes on with the very lists of the event. */
+async function clearCompaction(bridge: Bridge, event: any, ctx: ExtensionContext): Promise<void> {
+	const { preparation, customInstructions } = event;
+	for (const list of [preparation.messagesToSummarize, preparation.turnPrefixMessages] as (Message[] | undefined)[]) {
+		if (list !== undefined) list.splice(0, list.length, ...(await bridge.cleared(list, ctx)));
+	}
+	if (preparation.previousSummary) preparation.previousSummary = await clearText(bridge, preparation.previousSummary, ctx);
+	await demandClear(bridge, customInstructions, ctx);
+}
+
+async function clearBranch(bridge: Bridge, { preparation }: any, ctx: ExtensionContext): Promise<void> {
+	if (!preparation.userWantsSummary) return;
+	const entries: any[] = preparation.entriesToSummarize;
+	for (const [number, entry] of entries.entries()) entries[number] = await clearEntry(bridge, entry, ctx);
+	await demandClear(bridge, preparation.customInstructions, ctx);
+}
+
+async function clearEntry(bridge: Bridge, entry: any, ctx: ExtensionContext): Promise<any> {
+	if (entry.type === "message") return { ...entry, message: (await bridge.cleared([entry.message], ctx))[0] };
+	if (typeof entry.summary === "string") return { ...entry, summary: await clearText(bridge, entry.summary, ctx) };
+	if (entry.type !== "custom_message") return entry;
+	const [{ content }] = (await bridge.cleared([{ role: "user", content: entry.content }], ctx)) as [Message];
+	return { ...entry, content };
+}
+
+async function clearText(bridge: Bridge, text: string, ctx: ExtensionContext): Promise<string> {
+	const [{ content }] = (await bridge.cleared([{ role: "user", content: text }], ctx)) as [Message];
+	return typeof content === "string" ? content : content.map((block: any) => block.text).join("\n");
+}
+
+/** What Pi takes from the user beside can only be let through or not. */
+async function demandClear(bridge: Bridge, text: string | undefined, ctx: ExtensionContext): Promise<void> {
+	if (text && (await clearText(bridge, text, ctx)) !== text) throw new Error("the instructions hold marked text");
+}
