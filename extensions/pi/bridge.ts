@@ -47,6 +47,8 @@ interface Request {
 	headers?: Record<string, string>;
 }
 
+/** How long Pi may wait at its end for what is under way. */
+const LAST_WORDS_MS = 1000;
 /** Entries of a session's file that hold a change to what is kept. */
 const KEPT = "ullage.kept";
 const ALONE = "privacy is on, and the daemon cannot be asked, so nothing was sent";
@@ -70,6 +72,7 @@ export class Bridge {
 	private told = "";
 	private routed: Planned["route"];
 	private queue: Promise<unknown> = Promise.resolve();
+	private mirroring: Promise<void> = Promise.resolve();
 
 	constructor(
 		private readonly pi: ExtensionAPI,
@@ -101,8 +104,10 @@ export class Bridge {
 		this.draw();
 	}
 
+	/** Pi goes on to another session, or ends: what is under way is said, and Pi itself is left alone from here on. */
 	async end(): Promise<void> {
-		await this.queue;
+		await Promise.race([this.queue, new Promise((done) => setTimeout(done, LAST_WORDS_MS).unref())]);
+		this.ctx = undefined;
 		this.daemon.close();
 	}
 
@@ -246,14 +251,20 @@ export class Bridge {
 	}
 
 	/** What is pinned and remembered in the session stands in its file, too, and comes from there where the daemon lacks it. */
-	async mirror(): Promise<void> {
-		const ctx = this.ctx;
-		if (ctx === undefined || !(await this.meeting) || this.daemon.met === undefined) return;
-		const held = ctx.sessionManager.getEntries().filter((one: any) => one.type === "custom" && one.customType === KEPT);
-		const said = { session: this.session, cwd: ctx.cwd, entries: held.map((one: any) => one.data) };
+	mirror(): Promise<void> {
+		this.mirroring = this.mirroring.then(() => this.mirrorNow());
+		this.later(this.mirroring);
+		return this.mirroring;
+	}
+
+	private async mirrorNow(): Promise<void> {
 		try {
+			if (!(await this.meeting) || this.daemon.met === undefined || this.ctx === undefined) return;
+			const entries: any[] = this.ctx.sessionManager.getEntries();
+			const held = entries.filter((one) => one.type === "custom" && one.customType === KEPT).map((one) => one.data);
+			const said = { session: this.session, cwd: this.ctx.cwd, entries: held };
 			const { missing } = await this.daemon.ask<{ missing: unknown[] }>("kept", said, DEADLINES.answer);
-			for (const one of missing) this.pi.appendEntry(KEPT, one);
+			if (this.ctx !== undefined) for (const one of missing) this.pi.appendEntry(KEPT, one);
 		} catch (error) {
 			this.warn(reason(error));
 		}

@@ -84,7 +84,9 @@ export function registerCommands(pi: ExtensionAPI, bridge: Bridge): void {
 				const words = await choose(WORDS[name]!, args.trim(), ctx);
 				if (words === undefined) return;
 				await bridge.settle();
-				show(ctx, name, await run(bridge, name, words, ctx));
+				const text = await run(bridge, name, words, ctx);
+				if (bridge.ctx === undefined) return; // Pi is at another session by now
+				show(ctx, name, text);
 				await bridge.mirror();
 			},
 		});

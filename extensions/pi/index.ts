@@ -16,7 +16,10 @@ export default async function ullage(pi: ExtensionAPI): Promise<void> {
 		panel.show(ctx, (pi as any).getSettings?.().quietStartup === true);
 	});
 	pi.on("agent_start", (_event, ctx) => panel.hide(ctx));
-	pi.on("session_shutdown", () => bridge.end());
+	pi.on("session_shutdown", (_event, ctx) => {
+		panel.hide(ctx);
+		return bridge.end();
+	});
 	// Where Pi has its prompt among the messages, it stays where it is, and with it the provider's cache.
 	const whole = typeof (pi as any).registerVirtualModel === "function";
 	pi.on((whole ? "context_with_system" : "context") as "context", (event, ctx) => bridge.context(event.messages, ctx));

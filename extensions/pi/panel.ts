@@ -13,6 +13,7 @@ type Views = Record<string, string>;
 
 export class Panel {
 	private shown = false;
+	private timer: NodeJS.Timeout | undefined;
 
 	constructor(private readonly bridge: Bridge) {}
 
@@ -21,14 +22,15 @@ export class Panel {
 		const mode = (ctx as { mode?: string }).mode ?? "tui";
 		if (!ctx.hasUI || mode !== "tui" || quiet) return;
 		this.shown = true;
-		setTimeout(() => {
-			if (this.shown) ctx.ui.setWidget(NAME, (tui) => new Screen(this.bridge, ctx, () => tui.requestRender()));
+		this.timer = setTimeout(() => {
+			ctx.ui.setWidget(NAME, (tui) => new Screen(this.bridge, ctx, () => tui.requestRender()));
 		}, SETTLED_MS);
 	}
 
 	hide(ctx: ExtensionContext): void {
 		if (!this.shown) return;
 		this.shown = false;
+		clearTimeout(this.timer);
 		ctx.ui.setWidget(NAME, undefined);
 	}
 }
@@ -38,14 +40,14 @@ class Screen {
 	private views: Views = {};
 	private width = 0;
 	private view = 0;
-	private expanded: boolean;
+	private expanded = false;
 
 	constructor(
 		private readonly bridge: Bridge,
 		private readonly ctx: ExtensionContext,
 		private readonly redraw: () => void,
 	) {
-		this.expanded = ctx.ui.getToolsExpanded();
+		this.expanded = this.isExpanded();
 	}
 
 	render(width: number): string[] {
@@ -53,7 +55,7 @@ class Screen {
 			this.width = width;
 			this.ask();
 		}
-		const expanded = this.ctx.ui.getToolsExpanded();
+		const expanded = this.isExpanded();
 		if (expanded !== this.expanded) {
 			this.expanded = expanded;
 			this.view = (this.view + 1) % VIEWS.length;
@@ -64,11 +66,16 @@ class Screen {
 
 	invalidate(): void {}
 
+	/** Drawn once more after its session has ended, it stays as it was. */
+	private isExpanded(): boolean {
+		return this.bridge.ctx === undefined ? this.expanded : this.ctx.ui.getToolsExpanded();
+	}
+
 	private ask(): void {
 		this.bridge.panel(this.ctx, this.width).then(
 			(views) => {
 				this.views = views;
-				this.redraw();
+				if (this.bridge.ctx !== undefined) this.redraw();
 			},
 			() => {}, // there is no daemon, which was told of already
 		);

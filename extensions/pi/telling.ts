@@ -4,6 +4,10 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 
 export function tell(ctx: ExtensionContext, text: string, level: "info" | "warning" | "error"): void {
-	if (ctx.hasUI) ctx.ui.notify(text, level);
-	else console.error(text);
+	try {
+		if (ctx.hasUI) ctx.ui.notify(text, level);
+		else console.error(text);
+	} catch {
+		// Pi is at another session by now, and what was to be told is of no use there
+	}
 }

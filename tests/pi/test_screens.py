@@ -82,5 +82,6 @@ def test_panel_footer_and_commands_are_on_the_screen(terminal: Terminal) -> None
     terminal.wait_for("balanced", "best", "cost", "fast")
     terminal.keys("Down", "Enter")
     terminal.wait_for("best", "session", without="cost")
-    terminal.keys("/new", "Enter")
-    terminal.wait_for("[Context] [summary] → compact → expanded")
+    for command in ("/new", "/new", "/reload"):  # the panel is there when its session ends
+        terminal.keys(command, "Enter")
+        terminal.wait_for("[Context] [summary] → compact → expanded")
