@@ -389,3 +389,22 @@ def test_a_summary_is_cleared_for_the_model_that_makes_it(
         before = len(provider.requests)
         assert not pi.ask("compact")["success"]
         assert len(provider.requests) == before and "cannot be cleared" in pi.notices[-1]
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_the_summary_of_a_branch_is_cleared_as_well(make: Make, provider: FakeProvider, version: str) -> None:
+    host = make(version, settings="[privacy]\nenabled = true\n")
+    (host.agent / "extensions" / "goes.ts").write_text("""
+        export default (pi) => pi.registerCommand("back", {
+            handler: async (args, ctx) => {
+                const first = ctx.sessionManager.getEntries().find((one) => one.message?.role === "user");
+                await ctx.navigateTree(first.id, { summarize: true });
+                ctx.ui.notify("went back", "info");
+            },
+        });
+    """)
+    with host.open("--model", MODELS[0]) as pi:
+        pi.ask("prompt", message=f"{MARKED} {TOOL}")
+        assert pi.type("/back") == "went back"
+    summary = provider.requests[-1].body
+    assert b"summary" in summary and b"MARK-SECRET" not in summary and b"withheld by ullage" in summary
