@@ -404,7 +404,8 @@ def test_the_summary_of_a_branch_is_cleared_as_well(make: Make, provider: FakePr
         });
     """)
     with host.open("--model", MODELS[0]) as pi:
-        pi.ask("prompt", message=f"{MARKED} {TOOL}")
+        for _ in range(2):
+            pi.ask("prompt", message=f"{MARKED} {TOOL}")
         assert pi.type("/back") == "went back"
     summary = provider.requests[-1].body
     assert b"summary" in summary and b"MARK-SECRET" not in summary and b"withheld by ullage" in summary
