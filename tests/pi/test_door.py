@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ullage._version import __version__
+from ullage.core.evidence.mutations import replay
 from ullage.pi.asking import PROTOCOL
 
 from .conftest import CHAT, MODEL, result, said, user
@@ -325,3 +326,15 @@ async def test_what_is_to_be_summarised_is_cleared_for_the_strictest_of_the_mode
     assert "MARK-NOTE" in json.dumps(told)
     told = await door.ask("clear", {"models": [local, strict], "messages": messages})
     assert "MARK-NOTE" not in json.dumps(told) and told["messages"][1] == [1, 1]
+
+
+async def test_a_fork_has_the_pins_of_the_session_that_it_came_from(open_door: Any) -> None:
+    door = await open_door()
+    pin = {"created_ms": 1, "kind": "pin", "scope": "session", "session": "s1"}
+    first = {**pin, "id": "mut_1", "op": "add", "item": "pin_1", "payload": {"text": "Never push."}}
+    second = {**pin, "id": "mut_2", "op": "supersede", "item": "pin_2"}
+    second["payload"] = {"text": "Never push to main.", "supersedes": "pin_1"}
+    for session in ("s1", "s2", "s2"):
+        assert await door.ask("kept", {"session": session, "entries": [first, second]}) == {"missing": []}
+    active = replay(door.daemon.store.mutations()).active("pin")
+    assert [(one.session, one.text) for one in active] == [(name, "Never push to main.") for name in ("s1", "s2")]

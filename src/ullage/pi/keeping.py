@@ -13,25 +13,33 @@ if TYPE_CHECKING:
 
     from .asking import Kept
 
+_SUPERSEDES = "supersedes"
+
 
 def mirror(store: Store, asked: Kept) -> list[Mutation]:
     """Takes in the changes that are not known here, and gives those that the session's file lacks. Done twice, nothing changes.
 
     Whatever a file says, its changes are for its own session, or for the project that Pi is in: a file from elsewhere pins
-    nothing for others.
+    nothing for others. A fork's file begins with the changes of the session that it came from: it gets its own ones like them.
     """
     known = {mutation.id: mutation for mutation in store.mutations()}
-    there = {entry.id for entry in asked.entries}
+    held: set[str] = set()
     for entry in asked.entries:
-        if entry.id not in known:
-            store.put_mutation(_own(entry, asked))
-    if not there <= known.keys():
+        mine = _own(entry, asked, known.get(entry.id))
+        held |= {entry.id, mine.id}
+        if mine.id not in known:
+            store.put_mutation(mine)
+    if not held <= known.keys():
         store.flush()
-    return [one for one in known.values() if one.session == asked.session and one.id not in there]
+    return [one for one in known.values() if one.session == asked.session and one.id not in held]
 
 
-def _own(entry: Mutation, asked: Kept) -> Mutation:
+def _own(entry: Mutation, asked: Kept, known: Mutation | None) -> Mutation:
     changes: dict[str, Any] = {"session": asked.session}
     if entry.scope == "project":
         changes["project"] = asked.cwd or None
+    elif known is not None and known.session != asked.session:
+        changes |= {"id": f"{entry.id}@{asked.session}", "item": f"{entry.item}@{asked.session}"}
+        if old := entry.payload.get(_SUPERSEDES):
+            changes["payload"] = {**entry.payload, _SUPERSEDES: f"{old}@{asked.session}"}
     return replace(entry, **changes)
