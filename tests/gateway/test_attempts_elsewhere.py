@@ -268,7 +268,7 @@ async def test_a_stream_that_fails_at_its_start_goes_on_elsewhere__litellm_6957(
 async def test_the_next_target_is_asked_the_same_and_nothing_else__litellm_27967(
     tmp_path: Path, client: aiohttp.ClientSession
 ) -> None:
-    """No beginning of an answer that it did not give."""
+    """No beginning of an answer that it did not give (also BerriAI/litellm PR#36267)."""
     async with FakeProvider([Rule(times=1, fault=DOWN)]) as fake, run_routed(fake, tmp_path) as gateway:
         await ask(gateway, client, make_request("anthropic", model="auto", turns=(HARD, "Done.", HARD)))
         first, second = bodies(fake)

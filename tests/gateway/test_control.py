@@ -214,7 +214,7 @@ async def test_head_gives_the_head_alone(gateway: Daemon, client: aiohttp.Client
 async def test_a_slow_database_holds_up_who_asks_about_it_and_no_relay(
     gateway: Daemon, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when another process has it locked: SQLite then waits for five seconds."""
+    """As when another process has it locked: SQLite then waits for five seconds (BerriAI/litellm#9491)."""
     monkeypatch.setattr(gateway.store, "sessions", lambda **_: time.sleep(1) or [])
     started = time.monotonic()
     asking = asyncio.create_task(look(client, gateway, "sessions"))

@@ -107,6 +107,7 @@ def open_files(process: Process) -> Counter[str]:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="memory and files of a process are read from /proc")
 async def test_six_thousand_requests_leave_their_records_and_nothing_else(tmp_path: Path) -> None:
+    """BerriAI/litellm#12685, #27954: memory grew until the process was killed; #13546: slow above fifteen requests a second."""
     async with FakeProvider(recorder=Recorder(limit=100)) as fake:
         async with running(fake, tmp_path / "data", ULLAGE_UPSTREAM__KEEP_ALIVE_S="0.5") as process:
             await ask_all(process.url, QUESTIONS[:8])

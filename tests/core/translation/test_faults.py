@@ -259,6 +259,7 @@ TOOLS = [
 
 @pytest.mark.parametrize("target", ["openai-chat", "openai-responses", "gemini"])
 def test_tools_keep_their_order_and_their_bytes__bifrost_2347(target: Dialect) -> None:
+    """Told of in maximhq/bifrost PR#6547: prompt caches were lost."""
     payload = messages(tools=TOOLS)
     bodies = {translate("anthropic", payload, target).body for _ in range(3)}
     assert len(bodies) == 1
@@ -317,12 +318,14 @@ def test_tokens_written_to_the_cache_are_told__litellm_33772() -> None:
 
 
 def test_prompt_and_total_count_the_cached_tokens_alike__portkey_1210() -> None:
+    """Repaired there by Portkey-AI/gateway PR#1754."""
     usage = json.loads(translator("anthropic", "openai-chat").whole(200, anthropic_answer(ANTHROPIC_USAGE)))["usage"]
     assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (150, 9, 159)
 
 
 @pytest.mark.parametrize("place", ["start", "end"])
 def test_usage_is_found_wherever_anthropic_tells_it__envoy_2290(place: str) -> None:
+    """Also majiayu000/litellm-rs#510."""
     start = {"id": "msg_1", "model": "m", **({"usage": ANTHROPIC_USAGE} if place == "start" else {})}
     end = {"usage": ANTHROPIC_USAGE} if place == "end" else {}
     stream = sse(
