@@ -229,6 +229,7 @@ class TestSources:
         assert (profile.context_window, profile.sources["context_window"].exact) == (8_192, True)
 
     def test_a_similar_model_is_used_where_nothing_exact_is_said_and_marked(self) -> None:
+        """Complaint C31: a name of another provider was taken for the same, and nobody was told."""
         layers = [layer(context_window=200_000, exact=False, matched="m-20250929"), layer("provider", images=True)]
         profile = resolve_profile("p", "m", layers=layers)
         origin = profile.sources["context_window"]

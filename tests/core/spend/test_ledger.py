@@ -201,6 +201,7 @@ def test_a_warning_lets_the_call_go() -> None:
 
 
 def test_a_capped_reservation_counts_its_cap_and_is_flagged() -> None:
+    """Complaint C16: reservations at the worst case filled a limit of $25 of which nothing was spent."""
     ledger, held = Ledger(), limits(day=25, on_exceed="block", reserve_cap=0.5)
     for number in range(50):
         verdict = ledger.reserve(spend(str(number), 9.6), held)
