@@ -220,6 +220,13 @@ def test_every_line_of_a_batch_has_its_answer(capsys: Screen, models: str, tmp_p
     assert answers[9]["error"].startswith("There is no field 'who'. Known are id, prompt, context_tokens, images, ")
 
 
+def test_a_batch_of_nothing_is_told(capsys: Screen, models: str, tmp_path: Path) -> None:
+    batch = tmp_path / "none.jsonl"
+    batch.touch()
+    told = "ullage: The batch holds no lines; `ullage route --help` says what a line is.\n"
+    assert call(capsys, "--batch", str(batch), "--models", models) == (0, "", told)
+
+
 def test_a_batch_without_a_mistake_has_the_status_zero(capsys: Screen, models: str, tmp_path: Path) -> None:
     batch = tmp_path / "prompts.jsonl"
     batch.write_text(json.dumps({"prompt": DEBUG}))

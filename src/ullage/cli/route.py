@@ -105,6 +105,8 @@ def _route_batch(batch: str, router: Router, ask: Ask) -> int:
         lines += 1
         errors += not answer.is_route
         click.echo(safe_json(answer.text.decode()) if readable else answer.text)
+    if not lines:
+        click.echo("ullage: The batch holds no lines; `ullage route --help` says what a line is.", err=True)
     if errors:
         click.echo(f"ullage: {errors:,} of {lines:,} lines cannot be used; each has its `error`.", err=True)
     return int(errors > 0)
