@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ullage.core.errors import StoreError
 from ullage.stores import MemoryStore, SqliteStore, open_reader, open_store
+from ullage.stores.files import open_for_writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -187,3 +189,17 @@ def test_what_a_killed_daemon_left_in_its_log_is_read(
     reader = open_reader("sqlite", copy)
     assert len(reader.calls()) == 1
     reader.close()
+
+
+def test_processes_that_open_a_new_file_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    """SQLite's busy timeout does not hold for a change of the journal: whoever came second was told `database is locked`."""
+    path = tmp_path / "ullage.db"
+    first = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    first.execute("BEGIN IMMEDIATE")  # as another process that is about to change the journal
+    leave = threading.Timer(0.05, first.execute, ("ROLLBACK",))
+    leave.start()
+    second = open_for_writing(path, 0)
+    leave.join()
+    assert second.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    second.close()
+    first.close()

@@ -7,6 +7,7 @@ import errno
 import os
 import sqlite3
 import sys
+import time
 from typing import TYPE_CHECKING, Literal
 
 from ullage.core.errors import StoreError
@@ -26,6 +27,7 @@ BUSY_TIMEOUT_S = 5.0
 SIDE_FILES = ("", "-wal", "-shm")
 """Endings of the files that are one database."""
 
+_JOURNAL_PAUSE_S = 0.005
 _WAL_LIMIT_BYTES = 16 * 1024 * 1024
 _PRAGMAS = (
     "trusted_schema = OFF",
@@ -82,7 +84,8 @@ def open_for_writing(path: Path, now_ms: int) -> sqlite3.Connection:
     connection = _connect(str(path))
     try:
         find_version(connection)  # before any pragma that would change a file of another program
-        for pragma in ("journal_mode = WAL", *_PRAGMAS):
+        _turn_to_write_ahead(connection)
+        for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
         migrate(connection, now_ms)
         _make_private(path)
@@ -90,6 +93,24 @@ def open_for_writing(path: Path, now_ms: int) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _turn_to_write_ahead(connection: sqlite3.Connection) -> None:
+    """Sets the journal of a file to WAL; one that has it already takes no lock.
+
+    SQLite does not let whoever changes the journal wait for others, whatever its busy timeout says: of several processes that
+    open a new file in one moment all but one would be turned away. So it is asked again, for at most `BUSY_TIMEOUT_S`.
+    """
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if name_fault(error) != "busy" or time.monotonic() >= deadline:
+                raise
+            time.sleep(_JOURNAL_PAUSE_S)
+        else:
+            return
 
 
 def open_for_reading(path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
