@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,3 +98,29 @@ def test_an_interval_holds_the_middle_of_what_was_drawn() -> None:
 def test_columns_of_a_row_are_drawn_together() -> None:
     for one, other in resample([(number, 2 * number) for number in range(10)], draws=20):
         assert other == 2 * one
+
+
+@given(
+    st.integers(1, 3).flatmap(
+        lambda width: st.lists(
+            st.tuples(*[st.floats(-1e9, 1e9, allow_subnormal=False)] * width), min_size=1, max_size=40
+        )
+    )
+)
+def test_what_is_drawn_is_summed_up_as_it_stands(rows: list[tuple[float, ...]]) -> None:
+    numbers = random.Random(7)
+    for sums in resample(rows, draws=5, seed=7):
+        drawn = numbers.choices(rows, k=len(rows))
+        for column, found in zip(zip(*drawn, strict=True), sums, strict=True):
+            assert found == pytest.approx(math.fsum(column), rel=1e-12, abs=1e-3)
+
+
+def test_whole_numbers_and_halves_are_summed_up_exactly() -> None:
+    rows = [(0.0, 1.0, -2.5), (1.0, 1.0, 4.0), (0.5, 1.0, 1e6)]
+    numbers = random.Random(7)
+    for sums in resample(rows, draws=20, seed=7):
+        assert sums == tuple(map(sum, zip(*numbers.choices(rows, k=3), strict=True)))
+
+
+def test_a_column_of_next_to_nothing_is_no_trouble() -> None:
+    assert list(resample([(5e-324,), (0.0,)], draws=1)) == [(0.0,)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
+import struct
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -13,6 +16,8 @@ DRAWS = 10_000
 
 SEED = 20_261_130
 """Every bootstrap begins with it, so that the same data has the same interval."""
+
+_FIELD_BITS = 64
 
 
 class Interval(NamedTuple):
@@ -35,12 +40,38 @@ def resample(
 ) -> Iterator[tuple[float, ...]]:
     """The sums of the columns, for as many samples of the rows as there are draws; a row is an item with all that is compared.
 
-    `watch` is given the draws, to show how far they are.
+    Rows are added as whole numbers: whole and binary fractions sum up exactly, others to the last digits of a double. `watch` is
+    given the draws, to show how far they are.
     """
     numbers = random.Random(seed)  # noqa: S311 - statistics, no secrets
     size = len(rows)
+    scales = [_scale(column) for column in zip(*rows, strict=True)]
+    packed = [_pack(row, scales) for row in rows]
+    fields = struct.Struct(f"<{len(scales)}Q")
     for _ in watch(range(draws)):
-        yield tuple(map(sum, zip(*numbers.choices(rows, k=size), strict=True)))
+        total = sum(numbers.choices(packed, k=size))
+        sums = fields.unpack(total.to_bytes(fields.size, "little"))
+        yield tuple(size * scale.low + one * scale.unit for scale, one in zip(scales, sums, strict=True))
+
+
+class _Scale(NamedTuple):
+    """How a column stands in a field of `_FIELD_BITS`: so many units above the lowest of it."""
+
+    low: float
+    unit: float
+
+
+def _scale(column: Sequence[float]) -> _Scale:
+    """The finest unit, a power of two, by which no sum of the column leaves its field."""
+    low = min(column)
+    above = math.frexp(max(column) - low)[1]
+    return _Scale(low, math.ldexp(1.0, max(above + len(column).bit_length() - _FIELD_BITS, sys.float_info.min_exp)))
+
+
+def _pack(row: Sequence[float], scales: Sequence[_Scale]) -> int:
+    """A row as one number, in which its columns lie side by side: one addition adds them all, several times as fast as each."""
+    fields = (round((value - scale.low) / scale.unit) for value, scale in zip(row, scales, strict=True))
+    return sum(field << place * _FIELD_BITS for place, field in enumerate(fields))
 
 
 def interval_of(values: Sequence[float]) -> Interval:
