@@ -64,3 +64,32 @@ def test_many_threads_may_put_jobs_in(worker: Worker) -> None:
         thread.join()
     assert worker.flush(10)
     assert len(done) == 2_000
+
+
+def test_what_a_job_leaves_is_done_before_any_other(worker: Worker) -> None:
+    gate, done = threading.Event(), list[str]()
+
+    def leave() -> None:
+        gate.wait()
+        worker.leave(lambda: done.append("left"))
+        done.append("job")
+
+    worker.put(leave, urgent=True)
+    worker.put(lambda: done.append("other"))
+    worker.put(lambda: done.append("urgent"), urgent=True)
+    gate.set()
+    assert worker.flush(10)
+    assert done == ["job", "left", "urgent", "other"]
+
+
+def test_what_a_job_leaves_is_done_though_nothing_else_comes(worker: Worker) -> None:
+    done = threading.Event()
+    worker.put(lambda: worker.leave(done.set))
+    assert done.wait(10)
+
+
+def test_a_fault_in_what_was_left_ends_nothing(worker: Worker, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        worker.put(lambda: worker.leave(lambda: 1 / 0))
+        assert worker.flush(10)
+    assert "division by zero" in caplog.text

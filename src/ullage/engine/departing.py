@@ -292,7 +292,7 @@ class Departing:
             if observation.virtual:
                 return self._fall_back_to_route(observation, exchange, body)
             departure = Departure(body=body, status="fallback", session=observation.session)
-            return self._priced(observation, exchange, departure, None)
+            return self._priced(observation, exchange, departure, lambda: None)
         self._waiting[exchange.id] = waiting
         return question
 
@@ -331,7 +331,7 @@ class Departing:
         reader.identify(observation, exchange, conversation)
         if conversation is None:
             departure = self._depart_unread(observation, exchange, body, self._destination(exchange))
-            return self._priced(observation, exchange, departure, None)
+            return self._priced(observation, exchange, departure, lambda: None)
         reader.describe(observation, conversation)
         sent = conversation
         if conversation.model in self._routing.names:
@@ -347,7 +347,7 @@ class Departing:
                 observation.later = conversation
                 if exchange.watched and observation.caller.kind in CONVERSATION:
                     reader.place(observation, conversation)
-                return self._priced(observation, exchange, Departure(body=body, untouched=True), conversation)
+                return self._priced(observation, exchange, Departure(body=body, untouched=True), lambda: conversation)
             if sent is not conversation and observation.caller.kind in CONVERSATION:
                 reader.place(observation, conversation)
         return self._look_over(observation, exchange, body, conversation, sent)
@@ -410,17 +410,22 @@ class Departing:
             excluded = managed.excluded if managed is not None else ()
             observation.privacy = report.checked().with_exclusions(*excluded).manifest()
         return self._priced(
-            observation, exchange, departure, managed.conversation() if managed is not None else cleared
+            observation, exchange, departure, managed.conversation if managed is not None else lambda: cleared
         )
 
     def _priced(
-        self, observation: Observation, exchange: Exchange, departure: Departure, sent: Conversation | None
+        self,
+        observation: Observation,
+        exchange: Exchange,
+        departure: Departure,
+        find_sent: Callable[[], Conversation | None],
     ) -> Departure:
         """The same with what it may cost, where a limit of that may hold."""
         if not exchange.watched or departure.refusal is not None:
             return departure
         estimate = departure.estimate if departure.destination is None else None
         try:
+            sent = find_sent()
             if sent is None and exchange.endpoint.cost is not None:
                 spend = self._pricing.expect_passed(observation, exchange, departure.body)
             else:
@@ -548,7 +553,8 @@ class Departing:
         except Exception:  # noqa: BLE001 - as above
             tell_fault(exchange)
             return self._refuse(observation, _NOT_ROUTED, body)
-        return self._priced(observation, exchange, replace(departure, status="fallback"), observation.later)
+        sent = observation.later
+        return self._priced(observation, exchange, replace(departure, status="fallback"), lambda: sent)
 
     def _is_planned(self, observation: Observation, exchange: Exchange) -> bool:
         """Helpers of a client are never planned (design, section 4)."""

@@ -64,6 +64,7 @@ class Managed:
         "_cut",
         "_given",
         "_plan",
+        "_sent",
         "_tail",
         "_timings_ms",
         "body",
@@ -91,6 +92,7 @@ class Managed:
         unplanned: str = "",
     ) -> None:
         self._conversation = conversation
+        self._sent: Conversation | None = None
         self.settled = settled
         self._cut = cut
         self._given = given
@@ -106,10 +108,12 @@ class Managed:
 
     def conversation(self) -> Conversation:
         """What was sent."""
-        if self.body is None:
-            return self._conversation
         client = self._conversation
-        return parse_request(self.body, client.dialect, path_model=client.model, path_stream=client.stream)
+        if self.body is None:
+            return client
+        if self._sent is None:
+            self._sent = parse_request(self.body, client.dialect, path_model=client.model, path_stream=client.stream)
+        return self._sent
 
     def report(self) -> dict[str, Any]:
         """The plan's part of the manifest."""

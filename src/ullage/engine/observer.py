@@ -233,7 +233,11 @@ class Observer:
             self._keep_open(exchange, observation)
             future.set_result(departure)
             if not isinstance(departure, Question):
-                self._departing.note_sent(observation, exchange)  # while the request is on its way
+                self._note_sent_later(observation, exchange)
+
+    def _note_sent_later(self, observation: Observation, exchange: Exchange) -> None:
+        """Once the request is on its way: both would want the interpreter."""
+        self._worker.leave(lambda: self._departing.note_sent(observation, exchange))
 
     def _keep_open(self, exchange: Exchange, observation: Observation) -> None:
         """Until the exchange is over: nobody tells of the end of one that is neither recorded nor costs anything."""
@@ -250,7 +254,7 @@ class Observer:
             future.set_exception(error)
             raise
         future.set_result(departure)
-        self._departing.note_sent(observation, exchange)
+        self._note_sent_later(observation, exchange)
 
     def _depart_again(self, exchange: Exchange, given_up: GivenUp, future: Future[Departure]) -> None:
         is_waited_for = future.set_running_or_notify_cancel()
@@ -269,7 +273,7 @@ class Observer:
         self._open[exchange.id] = again
         future.set_result(departure)
         if departure.refusal is None:
-            self._departing.note_sent(again, exchange)
+            self._note_sent_later(again, exchange)
 
     def _stay(self, exchange: Exchange, why: UllageError) -> None:
         if exchange.id not in self._open:
@@ -304,7 +308,7 @@ class Observer:
         self._open[exchange.id] = again
         future.set_result(departure)
         if departure.refusal is None:
-            self._departing.note_sent(again, exchange)
+            self._note_sent_later(again, exchange)
 
     def _note_failed(self, observation: Observation, given_up: GivenUp, spend: dict[str, Any]) -> None:
         observation.attempts = (*observation.attempts, report_given_up(given_up, observation.decision, spend))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import threading
@@ -31,6 +32,7 @@ class Worker:
         self._urgent: deque[Job] = deque()
         self._hurry = threading.Event()
         self._closing = False
+        self._rest: Job | None = None
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
@@ -45,6 +47,11 @@ class Worker:
         else:
             self._jobs.append(job)
         self._tokens.put(None)
+
+    def leave(self, rest: Job) -> None:
+        """From within a job: what of it nobody waits for. It is done before any other job, once whoever waited for the job has
+        had the interpreter for a while, or the next one has come."""
+        self._rest = rest
 
     def flush(self, timeout_s: float) -> bool:
         """Waits until everything put in so far is done. False if that took too long."""
@@ -62,16 +69,21 @@ class Worker:
     def _run(self) -> None:
         worked_s = 0.0
         while (job := self._take()) is not None:
-            started = time.perf_counter()
-            try:
-                job()
-            except Exception:  # noqa: BLE001 - outermost loop of the thread: one bad exchange must not end it
-                _log.exception("an exchange could not be observed")
-            worked_s += time.perf_counter() - started
+            worked_s += _do(job)
+            if self._rest is not None:
+                rest, self._rest = self._rest, None
+                self._pause()
+                worked_s = _do(rest)
             if worked_s > _STRETCH_S and self._tokens.qsize() < _BACKLOG and not self._closing:
                 # As long a rest as the work took: a relay that became ready meanwhile finds the interpreter free.
                 self._hurry.wait(worked_s)
                 worked_s = 0.0
+
+    def _pause(self) -> None:
+        """Until there is a job, or patience ends."""
+        with contextlib.suppress(queue.Empty):
+            self._tokens.get(timeout=_PATIENCE_S)
+            self._tokens.put(None)
 
     def _take(self) -> Job | None:
         try:
@@ -85,3 +97,13 @@ class Worker:
         if self._urgent:  # put in between
             return self._urgent.popleft()
         return self._jobs.popleft()
+
+
+def _do(job: Job) -> float:
+    """Does a job; the seconds that it took."""
+    started = time.perf_counter()
+    try:
+        job()
+    except Exception:  # noqa: BLE001 - outermost loop of the thread: one bad exchange must not end it
+        _log.exception("an exchange could not be observed")
+    return time.perf_counter() - started
