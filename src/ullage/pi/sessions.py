@@ -56,10 +56,15 @@ class PiSession:
             dialect=dialect,
         )
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys of all messages, in their order."""
-        return tuple(self._keys)
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def find(self, key: str, start: int) -> int | None:
+        """The number of the first message with that key, from this one on."""
+        try:
+            return self._keys.index(key, start)
+        except ValueError:
+            return None
 
     def message(self, number: int) -> dict[str, Any]:
         """A message of Pi's."""
