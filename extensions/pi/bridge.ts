@@ -122,7 +122,7 @@ export class Bridge {
 		this.request = request;
 		await this.meeting;
 		if (!this.daemon.there()) return this.without(request);
-		const update = this.conversation.update(messages, ctx.getSystemPrompt(), this.tools());
+		const update = this.conversation.update(messages, promptOf(ctx), this.tools());
 		const asked = this.plan({ update, messages, model, ctx, routed: false, reason: "user" });
 		request.id = asked.then(
 			(planned) => planned.id,
@@ -157,7 +157,7 @@ export class Bridge {
 		// An errand is no part of the conversation: it has a prompt of its own, and no tools.
 		const update = direct
 			? new Conversation(this.host.convert).update(messages, "", [])
-			: this.conversation.update(messages, ctx.getSystemPrompt(), this.tools());
+			: this.conversation.update(messages, promptOf(ctx), this.tools());
 		const began = performance.now();
 		let planned: Planned;
 		try {
@@ -245,7 +245,7 @@ export class Bridge {
 		if (model === undefined) throw new DaemonError("Pi has no model");
 		const messages: Message[] = (ctx.sessionManager as any).buildSessionContext?.().messages ?? [];
 		// A conversation of its own: what was said in the session is told with its first request.
-		const { said } = new Conversation(this.host.convert).update(messages, ctx.getSystemPrompt(), this.tools());
+		const { said } = new Conversation(this.host.convert).update(messages, promptOf(ctx), this.tools());
 		const asked = { session: `${this.session}/panel`, model: plainModel(model), width, ...said };
 		return (await this.daemon.ask<{ views: Record<string, string> }>("panel", asked, DEADLINES.panel)).views;
 	}
@@ -338,7 +338,7 @@ export class Bridge {
 		if (planned.resync) {
 			await this.daemon.meet(); // it has forgotten who we are, too
 			this.conversation.forget();
-			const whole = this.conversation.update(messages, ctx.getSystemPrompt(), this.tools());
+			const whole = this.conversation.update(messages, promptOf(ctx), this.tools());
 			planned = await this.daemon.ask<Planned>("context", { ...said, ...whole.said }, DEADLINES.context);
 		}
 		if (planned.resync) throw new DaemonError("it does not take the conversation in");
@@ -425,6 +425,12 @@ function isEmpty(value: any): boolean {
 export function find(ctx: ExtensionContext, target: string): PiModel | undefined {
 	const cut = target.indexOf("/");
 	return ctx.modelRegistry.find(target.slice(0, cut), target.slice(cut + 1)) as PiModel | undefined;
+}
+
+/** The system prompt; some hosts hold it in pieces. */
+function promptOf(ctx: ExtensionContext): string {
+	const prompt: string | string[] = ctx.getSystemPrompt();
+	return typeof prompt === "string" ? prompt : prompt.join("\n\n");
 }
 
 /** The id of the session that a file holds: `<time>_<id>.jsonl`. */

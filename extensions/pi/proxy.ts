@@ -78,9 +78,10 @@ export async function registerProxy(pi: ExtensionAPI, bridge: Bridge): Promise<v
 }
 
 async function findLibrary(): Promise<Library | undefined> {
-	for (const name of ["@earendil-works/pi-ai", "@earendil-works/pi-ai/compat"]) {
+	// Written out, since some hosts put their own library in the place of a name that they can read.
+	for (const load of [() => import("@earendil-works/pi-ai"), () => import("@earendil-works/pi-ai/compat")]) {
 		try {
-			const found = await import(name);
+			const found: Partial<Library> = await load();
 			if (typeof found.streamSimple === "function") return found as Library;
 		} catch {
 			// the next one

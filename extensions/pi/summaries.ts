@@ -23,14 +23,18 @@ async function guarded(bridge: Bridge, ctx: ExtensionContext, clear: () => Promi
 	}
 }
 
-/** Pi goes on with the very lists of the event. */
+/** Pi goes on with the very lists of the event; some hosts hold more of them, as of what is kept, for a summary of it. */
 async function clearCompaction(bridge: Bridge, event: any, ctx: ExtensionContext): Promise<void> {
 	const { preparation, customInstructions } = event;
-	for (const list of [preparation.messagesToSummarize, preparation.turnPrefixMessages] as (Message[] | undefined)[]) {
-		if (list !== undefined) list.splice(0, list.length, ...(await bridge.cleared(list, ctx)));
+	for (const list of Object.values(preparation).filter(isMessages)) {
+		list.splice(0, list.length, ...(await bridge.cleared(list, ctx)));
 	}
 	if (preparation.previousSummary) preparation.previousSummary = await clearText(bridge, preparation.previousSummary, ctx);
 	await demandClear(bridge, customInstructions, ctx);
+}
+
+function isMessages(value: unknown): value is Message[] {
+	return Array.isArray(value) && value.every((one) => typeof one?.role === "string");
 }
 
 async function clearBranch(bridge: Bridge, { preparation }: any, ctx: ExtensionContext): Promise<void> {
