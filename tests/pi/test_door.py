@@ -338,3 +338,153 @@ async def test_a_fork_has_the_pins_of_the_session_that_it_came_from(open_door: A
         assert await door.ask("kept", {"session": session, "entries": [first, second]}) == {"missing": []}
     active = replay(door.daemon.store.mutations()).active("pin")
     assert [(one.session, one.text) for one in active] == [(name, "Never push to main.") for name in ("s1", "s2")]
+
+
+async def test_what_was_unpinned_in_a_fork_stays_so_in_forks_of_it_wherever_they_are_opened_first(
+    open_door: Any,
+) -> None:
+    door = await open_door()
+    pin = {"created_ms": 1, "kind": "pin", "scope": "session", "session": "s1"}
+    added = {**pin, "id": "mut_1", "op": "add", "item": "pin_1", "payload": {"text": "Never push."}}
+    ended = {**pin, "id": "mut_2", "op": "status", "item": "pin_1@s2", "session": "s2"}
+    ended["payload"] = {"status": "deleted"}
+    for session in ("s3", "s2"):
+        assert await door.ask("kept", {"session": session, "entries": [added, ended]}) == {"missing": []}
+    assert replay(door.daemon.store.mutations()).active("pin") == []
+    await door.ask("kept", {"session": "s1", "entries": [added]})
+    assert [one.session for one in replay(door.daemon.store.mutations()).active("pin")] == ["s1"]
+
+
+ROOM = {"overrides": {"*": {"context_window": 100_000}}}
+SMALL = {"overrides": {"*": {"context_window": 4_000, "max_output_tokens": 100, "safety_margin_tokens": 0}}}
+LONG = [
+    user("MARK-ONE " + "one " * 300),
+    said("I will.", ("c1", {"path": "a"})),
+    result("c1", "two " * 300),
+    said("Read."),
+    user("three " * 2_000),
+    said("four " * 1_000),
+    user("Now what?"),
+]
+
+
+def ds4_entry(kind: str, operation: str, **said: Any) -> dict[str, Any]:
+    """An entry as DS4 has Pi write it."""
+    name = said.get("item", {}).get("id") or said.get("pinId") or said.get("memoryId")
+    data = {"schemaVersion": 1, "mutationId": f"{operation}-{name}", "createdAt": 1, "operation": operation, **said}
+    return {"custom_type": f"ds4-context-{kind}-v1", "data": data}
+
+
+def ds4_pin(name: str, text: str, scope: str = "session", **more: Any) -> dict[str, Any]:
+    return ds4_entry("pin", "add", item={"id": name, "scope": scope, "content": text, "createdAt": 1, **more})
+
+
+@pytest.mark.parametrize("model", [MODEL, CHAT], ids=["anthropic", "chat"])
+@pytest.mark.parametrize("on", range(4))
+async def test_all_of_a_labelled_turn_is_sent_from_the_next_request_on(
+    open_door: Any, model: dict[str, Any], on: int
+) -> None:
+    door = await open_door(mode="managed", models=SMALL, artifacts={"enabled": False})
+    told = await door.context(LONG, model=model)
+    assert told["messages"] == [[6, 6]]
+    more = {"session": "s1", "model": model, "known": 7, "last": "key-6"}
+    told = await door.ask("context", {**more, "labels": {f"key-{on}": "ds4:pin why", "key-4": "a bookmark"}})
+    assert (told["status"], told["messages"]) == ("managed", [[0, 3], [6, 6]])
+    told = await door.ask("context", more)  # the same labels
+    assert told["messages"] == [[0, 3], [6, 6]]
+    await door.ask("answer", {"id": told["id"], "message": ANSWER, "status": 200})
+    door.daemon.engine.flush()
+    call = next(one for one in door.daemon.store.calls() if one.id == told["id"])
+    assert call.plan is not None
+    pinned = [one for one in call.plan["included"] if one["kind"] == "pin"]
+    assert {one["reason"] for one in pinned} == {"labelled-pin"} and all(900 < one["score"] < 901 for one in pinned)
+    told = await door.ask("context", {**more, "labels": {}})
+    assert told["messages"] == [[6, 6]]
+
+
+async def test_a_conversation_that_is_said_anew_has_the_labels_that_are_said_with_it(open_door: Any) -> None:
+    door = await open_door(mode="managed", models=SMALL, artifacts={"enabled": False})
+    told = await door.context(LONG, labels={"key-0": "ullage:pin"})
+    assert told["messages"] == [[0, 3], [6, 6]]
+    assert (await door.context(LONG))["messages"] == [[6, 6]]
+
+
+async def test_labels_that_do_not_fit_are_told_of(open_door: Any) -> None:
+    """Planner specification, sections 13.2 and 24: more than the cap of pins, and the request goes out as it came if it fits."""
+    door = await open_door(mode="managed", models=ROOM, planning={"max_pinned_tokens": 100})
+    told = await door.context(LONG, labels={"key-0": "ds4:pin"})
+    assert told["status"] == "fallback" and "messages" not in told
+    door = await open_door(mode="managed", models=SMALL, planning={"max_pinned_tokens": 100})
+    told = await door.context(LONG, labels={"key-0": "ds4:pin"})
+    assert told["status"] == "emergency"
+
+
+async def test_a_labelled_turn_of_a_routed_request_is_sent_to_the_model_that_is_chosen(open_door: Any) -> None:
+    window = {"context_window": 7_000, "max_output_tokens": 4_000, "safety_margin_tokens": 0}
+    door = await open_door(mode="managed", models={"overrides": {"*": window}}, artifacts={"enabled": False})
+    await begin(door, FRONTIER)
+    told = await door.context(LONG, model=AUTO, routed=True, labels={"key-2": "ds4:pin"})
+    assert (told["status"], told["route"]["target"]) == ("managed", "anthropic/claude-opus-5")
+    assert told["messages"] == [[0, 3], [6, 6]]
+
+
+async def test_what_ds4_has_pinned_and_noted_is_ours_once(open_door: Any) -> None:
+    door = await open_door(mode="managed", models=ROOM)
+    claim = {"id": "m1", "scope": "session", "claim": "Build runner = vitest", "createdAt": 1, "sourceEntryIds": []}
+    custom = [
+        ds4_pin("p1", "MARK-PIN Never push."),
+        ds4_entry("memory", "add", item=claim),
+        {"custom_type": "another"},
+    ]
+    for _ in range(2):
+        assert await door.ask("kept", {"session": "s1", "cwd": "/project", "custom": custom}) == {"missing": []}
+    assert len(door.daemon.store.mutations()) == 2
+    sent = json.dumps(await door.context([user("Which build runner?")]))
+    assert "MARK-PIN" in sent and "vitest" in sent
+    custom.append(ds4_entry("pin", "status", pinId="p1", status="deleted"))
+    await door.ask("kept", {"session": "s1", "cwd": "/project", "custom": custom})
+    sent = json.dumps(await door.context([user("Which build runner?"), said("vitest"), user("And the build runner?")]))
+    assert "MARK-PIN" not in sent and "vitest" in sent
+
+
+async def test_what_ds4_pinned_and_we_took_back_stays_so(open_door: Any) -> None:
+    door = await open_door()
+    custom = [ds4_pin("p1", "Never push.")]
+    asked = {"session": "s1", "cwd": "/project", "custom": custom}
+    await door.ask("kept", asked)
+    (pin,) = replay(door.daemon.store.mutations()).active("pin")
+    headers = {"authorization": f"Bearer {door.daemon.token_file.read_text().strip()}"}
+    unpin = {"action": "unpin", "id": pin.id}
+    async with door._client.post(f"{door.daemon.url}/ullage/v1/pins", json=unpin, headers=headers) as answer:
+        assert answer.status == 200, await answer.text()
+    (ours,) = (await door.ask("kept", asked))["missing"]
+    assert (ours["op"], ours["item"]) == ("status", pin.id)
+    assert await door.ask("kept", {**asked, "entries": [ours]}) == {"missing": []}
+    assert replay(door.daemon.store.mutations()).active("pin") == []
+    fork = {**asked, "session": "s2", "entries": [ours]}
+    assert await door.ask("kept", fork) == {"missing": []}
+    assert replay(door.daemon.store.mutations()).active("pin") == []
+
+
+@pytest.mark.parametrize(("trusted", "cwd"), [(True, "/elsewhere"), (False, "/project"), (True, "")])
+async def test_what_ds4_has_pinned_for_a_project_is_for_that_trusted_folder(
+    open_door: Any, trusted: bool, cwd: str
+) -> None:
+    door = await open_door()
+    custom = [ds4_pin("p1", "Never push.", "project", projectPath="/project")]
+    await door.ask("kept", {"session": "s1", "cwd": cwd, "trusted": trusted, "custom": custom})
+    assert not list(door.daemon.store.mutations())
+    await door.ask("kept", {"session": "s1", "cwd": "/project", "custom": custom})
+    assert [one.project for one in door.daemon.store.mutations()] == ["/project"]
+
+
+async def test_a_pin_of_ds4_for_a_branch_is_sent_where_its_entry_is_on_the_branch(open_door: Any) -> None:
+    door = await open_door(mode="managed", models=ROOM)
+    custom = [ds4_pin("p1", "MARK-PIN Never push.", "branch", branchLeafId="e7")]
+    told = await door.ask("kept", {"session": "s1", "cwd": "/project", "custom": custom})
+    assert told == {"missing": [], "places": ["e7"]}
+    assert "MARK-PIN" not in json.dumps(await door.context([user("one")]))
+    assert "MARK-PIN" in json.dumps(await door.context([user("two")], places=["e7"]))
+    more = {"session": "s1", "model": MODEL, "known": 0, "keys": ["k"], "messages": [user("three")]}
+    assert "MARK-PIN" in json.dumps(await door.ask("context", more))
+    assert "MARK-PIN" not in json.dumps(await door.ask("context", {**more, "messages": [user("4")], "places": []}))

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ullage.core.privacy import Destination, PrivacyReport
     from ullage.core.privacy.guard import PrivacyGuard
     from ullage.core.spend import Verdict
-    from ullage.core.wire import Conversation, Dialect
+    from ullage.core.wire import Conversation, Dialect, Slice
     from ullage.settings import Settings
     from ullage.stores import SessionRecord, Store
 
@@ -578,13 +578,14 @@ class Departing:
         if observation.sight is None:
             return None
         observation.managed = self._managing.manage(
-            self._asker(observation),
+            self._asker(observation, exchange),
             cleared,
             observation.sight.awareness,
             active,
             exchange.created_ms,
             hashes=reader.measuring.canonical_hashes(conversation),
             instructing=reader.measuring.instructing(cleared, observation.meter),
+            labelled=_find_labelled(cleared, exchange.marks.labelled),
             destination=destination,
         )
         return observation.managed
@@ -601,10 +602,14 @@ class Departing:
         reader.expect(observation, exchange, sent)
         reader.forecast(observation, exchange, sent)
 
-    def _asker(self, observation: Observation) -> Asker:
+    def _asker(self, observation: Observation, exchange: Exchange) -> Asker:
         """Whose request it is. A branch is asked for by those that it came from, too."""
-        ancestors = self._ancestors(observation)
-        return Asker(session=observation.session, project=self._find_project(observation.project), ancestors=ancestors)
+        return Asker(
+            session=observation.session,
+            project=self._find_project(observation.project),
+            ancestors=self._ancestors(observation),
+            places=exchange.marks.places,
+        )
 
     def _heard(self, observation: Observation) -> tuple[str, ...]:
         """The sessions whose settings hold for this one as well: those it branched off from, and whoever started it."""
@@ -644,6 +649,13 @@ class Departing:
         if isinstance(error, RouteStopped):
             observation.route = report_stop(error)
         return Departure(body=body, refusal=error, session=observation.session)
+
+
+def _find_labelled(conversation: Conversation, labelled: Callable[[Slice], bool] | None) -> frozenset[int]:
+    """The messages that are to be kept by their labels."""
+    if labelled is None:
+        return frozenset()
+    return frozenset(index for index, piece in enumerate(conversation.messages) if labelled(piece))
 
 
 def _departure(

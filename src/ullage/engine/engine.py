@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from ullage.core.translation import holds_seal
 from ullage.core.wire.helpers import may_be_compaction
 from ullage.upstream import provider_of
 
 from .classifying import Question, put_question
 from .exchange import Exchange
+from .marks import UNMARKED, Marks
 from .observer import Observer
 from .routing import has_key
+from .sealing import SealSearch
 from .watching import passed_on, turned_away
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Engine:
         self._clock_ms = clock_ms
         self._clock = clock
         self.new_id = new_id
+        self._seals = SealSearch()
         self._observer = Observer(
             store=store,
             settings=settings,
@@ -101,9 +103,11 @@ class Engine:
         root: str,
         provider: str | None = None,
         targets: Targets | None = None,
+        marks: Marks = UNMARKED,
     ) -> Exchange:
         """Notes a request that is about to be sent; its accounting starts beside it. Whoever sends it himself names the
-        `provider`, else it is known by its root, and the `targets` among whom may be chosen, else they are those of the settings.
+        `provider`, else it is known by its root, and the `targets` among whom may be chosen, else they are those of the settings;
+        `marks` are what else he knows of the conversation.
         """
         exchange = Exchange(
             id=id,
@@ -119,10 +123,11 @@ class Engine:
             # With privacy on, nothing leaves that was not looked at.
             cleared=self._settings.privacy.enabled and bool(body),
             routable=self.virtual_models.may_name(endpoint, headers, body),
-            sealed=endpoint.recorded and holds_seal(body),
+            sealed=endpoint.recorded and self._seals.may_hold(body),
             summarizable=self._summarizes and endpoint.purpose == "generate" and may_be_compaction(headers, body),
             watched=(endpoint.purpose == "generate" or endpoint.cost is not None) and self.spending.watches,
             targets=targets,
+            marks=marks,
         )
         if endpoint.recorded and not exchange.managed:
             self._observer.read_request(exchange)

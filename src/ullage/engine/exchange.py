@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from ullage.core.health import Failure, connection_failure
 
+from .marks import UNMARKED, Marks
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -69,6 +71,7 @@ class Exchange:
         "looked_at",
         "losses",
         "managed",
+        "marks",
         "outcome",
         "own_status",
         "planned",
@@ -104,6 +107,7 @@ class Exchange:
         watched: bool = False,
         summarizable: bool = False,
         targets: Targets | None = None,
+        marks: Marks = UNMARKED,
     ) -> None:
         self.id = id
         self.endpoint = endpoint
@@ -139,6 +143,8 @@ class Exchange:
         self.watched = watched
         # Among whom is chosen for it, where that is not for us to say.
         self.targets = targets
+        # What its sender says of it beside its bytes.
+        self.marks = marks
         # Whether it may ask for a summary that another model than it names may write.
         self.summarizable = summarizable
         self.managed = planned or cleared or routable or sealed or watched or summarizable

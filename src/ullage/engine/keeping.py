@@ -33,11 +33,13 @@ _TURNS = 500
 
 
 class Asker(NamedTuple):
-    """Whose request it is; `ancestors` are the sessions that its session branched off from."""
+    """Whose request it is; `ancestors` are the sessions that its session branched off from, `places` names of places on its
+    branch that its sender knows of."""
 
     session: str
     project: str | None
     ancestors: tuple[str, ...] = ()
+    places: frozenset[str] = frozenset()
 
 
 class _Turn(NamedTuple):
@@ -113,7 +115,12 @@ class Keeping:
 
 def _applicable(kept: Kept, kind: Kind, asker: Asker, hashes: Sequence[int]) -> tuple[Item, ...]:
     return applicable(
-        kept.active(kind), session=asker.session, project=asker.project, hashes=hashes, ancestors=asker.ancestors
+        kept.active(kind),
+        session=asker.session,
+        project=asker.project,
+        hashes=hashes,
+        ancestors=asker.ancestors,
+        places=asker.places,
     )
 
 

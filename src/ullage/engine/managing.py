@@ -11,6 +11,7 @@ from ullage.core.accounting import Meter, assemble, read_options
 from ullage.core.caching import is_whole
 from ullage.core.planning import Awareness, Budget, Caps, PlanInput, plan, plan_live
 from ullage.core.planning.assembling import Evidence, RequestFacts, lay_out, make_input, resolve_caps
+from ullage.core.planning.labels import find_labelled
 from ullage.core.planning.layout import Layout, render_layout
 from ullage.core.planning.manifest import report_plan
 from ullage.core.planning.prompts import find_forsaken
@@ -171,26 +172,30 @@ class Managing:
         *,
         hashes: tuple[int, ...],
         instructing: tuple[int, ...] = (),
+        labelled: frozenset[int] = frozenset(),
         destination: Destination | None = None,
     ) -> Managed:
         """What is sent for a request, planned in tokens of the `active` meter.
 
         `hashes` are the canonical ones of the messages as the client sent them, `instructing` the numbers of those that hold its
-        instruction files: rules of the project outlive the turn that they came with. What is added is only what the `destination`
-        may see. Without a known window there is nothing to fit the request into: it stays as it is.
+        instruction files: rules of the project outlive the turn that they came with. The `labelled` ones are to be kept with all
+        that they belong to. What is added is only what the `destination` may see. Without a known window there is nothing to fit
+        the request into: it stays as it is.
         """
         if not is_whole(conversation):
             return Managed(conversation, unplanned=_PARTIAL)
         if awareness.budget is None:
             return Managed(conversation, unplanned=_UNKNOWN_WINDOW)
         started = time.perf_counter()
+        facts = self._read_facts(conversation, awareness.budget, active)
         work = _Work(
             asker=asker,
             conversation=conversation,
             meter=active,
-            facts=self._read_facts(conversation, awareness.budget, active),
+            facts=facts,
             hashes=hashes,
             instructing=instructing,
+            labelled=find_labelled(facts.facts, facts.tokens, labelled),
             awareness=awareness,
             budget=awareness.budget,
             caps=resolve_caps(self._caps, awareness.adaptive),
@@ -318,8 +323,9 @@ class Managing:
             budget=work.budget,
             caps=work.caps,
             evidence=evidence,
-            pinned=instructions,
-            alone=instructions,
+            pinned=instructions | work.labelled,
+            alone=instructions - work.labelled,
+            labelled=work.labelled,
             placement=self._settings.placement,
             rescue=self._settings.rescue_predecessor,
         )
@@ -414,6 +420,7 @@ class _Work(Struct, frozen=True, kw_only=True):
     facts: RequestFacts
     hashes: tuple[int, ...]
     instructing: tuple[int, ...]
+    labelled: frozenset[int]
     awareness: Awareness
     budget: Budget
     caps: Caps
@@ -425,11 +432,11 @@ def _pin_instructions(work: _Work, offered: Sequence[Supplement]) -> frozenset[i
     """The messages of the user that hold instruction files, the newest first, as far as they fit the cap of pins beside the
     user's own, and half of the room: rules are worth keeping, not worth a request that cannot be sent."""
     facts = work.facts
-    pins = sum(one.tokens for one in offered if one.kind == "pin")
+    pins = sum(one.tokens for one in offered if one.kind == "pin") + sum(facts.tokens[index] for index in work.labelled)
     room = min(work.caps.pinned - pins, (work.budget.active - facts.fixed_tokens) // 2)
     pinned: set[int] = set()
     for index in reversed(work.instructing):
-        if facts.facts[index].opens_turn and facts.tokens[index] <= room:
+        if index not in work.labelled and facts.facts[index].opens_turn and facts.tokens[index] <= room:
             room -= facts.tokens[index]
             pinned.add(index)
     return frozenset(pinned)

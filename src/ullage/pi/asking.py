@@ -53,7 +53,8 @@ class Hello(Struct, frozen=True, kw_only=True):
 
 class Update(Struct, frozen=True, kw_only=True):
     """What is new in a conversation: its first `known` messages are those that were said before, the last of which has the key
-    `last`; then come `messages` with their `keys`. `prompt` and `tools` are there where they changed."""
+    `last`; then come `messages` with their `keys`. `prompt` and `tools` are there where they changed; so are `labels`, by the
+    keys of the messages that they are on, and `places`: which of the entries named by the answer to `Kept` are on the branch."""
 
     session: str
     known: int = 0
@@ -62,6 +63,8 @@ class Update(Struct, frozen=True, kw_only=True):
     messages: tuple[Raw, ...] = ()
     prompt: str | None = None
     tools: tuple[Tool, ...] | None = None
+    labels: dict[str, str] | None = None
+    places: tuple[str, ...] | None = None
 
 
 class Context(Update, frozen=True, kw_only=True):
@@ -101,12 +104,22 @@ class Clear(Struct, frozen=True, kw_only=True):
     messages: tuple[Raw, ...]
 
 
+class Custom(Struct, frozen=True, kw_only=True):
+    """An entry that another extension has left in a session's file, in Pi's words."""
+
+    custom_type: str
+    data: Any = None
+
+
 class Kept(Struct, frozen=True, kw_only=True):
-    """The changes to pins and memories that a session's file in Pi holds, as they were told of before."""
+    """The changes to pins and memories that a session's file in Pi holds, as they were told of before, and those of DS4 among its
+    `custom` entries, in the order of the file. `trusted`: Pi trusts the folder that it is in."""
 
     session: str
     cwd: str = ""
+    trusted: bool = True
     entries: tuple[Mutation, ...] = ()
+    custom: tuple[Custom, ...] = ()
 
 
 class RouteQuestion(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from ullage.core.routing.route import resolve_route
 from ullage.engine import Endpoint
 from ullage.engine.virtual import AUTO
 from ullage.settings.route_config import make_route_config
+from ullage.stores import root_finder
 
 from .answers import ABORTED, FAILED, write_body
 from .asking import PROTOCOL, Answer, Clear, Context, Hello, Kept, Panel, Payload, RouteQuestion, Update
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ullage.core.wire import Dialect
     from ullage.engine import Engine, Exchange
     from ullage.engine.departure import Departure
+    from ullage.engine.marks import Marks
     from ullage.settings import Settings
     from ullage.stores import Store
     from ullage.upstream import UpstreamClient
@@ -66,6 +68,8 @@ class PiDoor:
         self._sessions = PiSessions()
         self._offered: dict[str, PiTargets] = {}
         self._config = make_route_config(settings)
+        # Links followed, as for the requests that what is pinned is sent with.
+        self._find_project = root_finder("project")
         self._open: dict[str, Exchange] = {}
         self._newest: dict[str, str] = {}
         self._routes: dict[str, Callable[[bytes], Awaitable[Any]]] = {
@@ -115,7 +119,7 @@ class PiDoor:
         session, request = await _do(small, lambda: self._take(asked, dialect))
         if session is None:
             return {"resync": True}
-        exchange = self._begin(asked, request, dialect, offered)
+        exchange = self._begin(asked, request, dialect, offered, session.marks())
         if not exchange.managed:
             exchange.ask()
             return {"id": exchange.id, "status": None, "watches": self._engine.spending.watches}
@@ -144,7 +148,9 @@ class PiDoor:
         name, most_output = (AUTO, None) if asked.routed else (asked.model.id, asked.model.max_tokens)
         return session, session.body(name, dialect, most_output)
 
-    def _begin(self, asked: Context, request: bytes, dialect: Dialect, offered: PiTargets | None) -> Exchange:
+    def _begin(
+        self, asked: Context, request: bytes, dialect: Dialect, offered: PiTargets | None, marks: Marks
+    ) -> Exchange:
         before = self._newest.pop(asked.session, None)
         if before is not None and before in self._open:
             self._give_up(before)
@@ -156,6 +162,7 @@ class PiDoor:
             root=asked.model.root,
             provider=asked.model.provider,
             targets=offered,
+            marks=marks,
         )
         self._open[exchange.id] = exchange
         self._newest[asked.session] = exchange.id
@@ -218,7 +225,8 @@ class PiDoor:
 
     async def _kept(self, body: bytes) -> Any:
         asked = _read(body, Kept)
-        return {"missing": await asyncio.to_thread(mirror, self._store, asked)}
+        mirrored = await asyncio.to_thread(mirror, self._store, asked, self._find_project)
+        return {"missing": mirrored.missing, **({"places": mirrored.places} if mirrored.places else {})}
 
     async def _route(self, body: bytes) -> Any:
         """The route of a prompt that nobody sends, by the settings alone."""

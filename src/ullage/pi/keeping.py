@@ -1,13 +1,18 @@
 """Pins and memories in Pi's session files: our log is canonical, what concerns a session is mirrored there, and comes back from
-there where our log does not have it (design, section 11)."""
+there where our log does not have it (design, section 11). What DS4 has left there is taken in as well, and stays as it is."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from ullage.core.evidence import ds4
+from ullage.core.evidence.scopes import find_entry, name_copy
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from ullage.core.evidence.mutations import Mutation
     from ullage.stores import Store
 
@@ -16,30 +21,53 @@ if TYPE_CHECKING:
 _SUPERSEDES = "supersedes"
 
 
-def mirror(store: Store, asked: Kept) -> list[Mutation]:
-    """Takes in the changes that are not known here, and gives those that the session's file lacks. Done twice, nothing changes.
+class Mirrored(NamedTuple):
+    """The changes that the session's file lacks, and the entries of it at which something is pinned to a branch."""
+
+    missing: list[Mutation]
+    places: list[str]
+
+
+def mirror(store: Store, asked: Kept, find_project: Callable[[str | None], str | None]) -> Mirrored:
+    """Takes in the changes that are not known here, and tells of those that the file lacks. Done twice, nothing changes.
 
     Whatever a file says, its changes are for its own session, or for the project that Pi is in: a file from elsewhere pins
     nothing for others. A fork's file begins with the changes of the session that it came from: it gets its own ones like them.
     """
     known = {mutation.id: mutation for mutation in store.mutations()}
-    held: set[str] = set()
-    for entry in asked.entries:
-        mine = _own(entry, asked, known.get(entry.id))
-        held |= {entry.id, mine.id}
+    project = find_project(asked.cwd)
+    held = {entry.id for entry in asked.entries}
+    found = [*(_own(entry, asked.session, project) for entry in asked.entries), *_of_ds4(asked, project)]
+    for mine in found:
+        held.add(mine.id)
         if mine.id not in known:
             store.put_mutation(mine)
     if not held <= known.keys():
         store.flush()
-    return [one for one in known.values() if one.session == asked.session and one.id not in held]
+    missing = [one for one in known.values() if one.session == asked.session and one.id not in held]
+    return Mirrored(missing, _find_places((*known.values(), *found), asked.session))
 
 
-def _own(entry: Mutation, asked: Kept, known: Mutation | None) -> Mutation:
-    changes: dict[str, Any] = {"session": asked.session}
+def _own(entry: Mutation, session: str, project: str | None) -> Mutation:
     if entry.scope == "project":
-        changes["project"] = asked.cwd or None
-    elif known is not None and known.session != asked.session:
-        changes |= {"id": f"{entry.id}@{asked.session}", "item": f"{entry.item}@{asked.session}"}
-        if old := entry.payload.get(_SUPERSEDES):
-            changes["payload"] = {**entry.payload, _SUPERSEDES: f"{old}@{asked.session}"}
-    return replace(entry, **changes)
+        return replace(entry, session=session, project=project)
+    if entry.session in (None, session):
+        return replace(entry, session=session)
+    changes: dict[str, Any] = {"id": name_copy(entry.id, session), "item": name_copy(entry.item, session)}
+    if isinstance(old := entry.payload.get(_SUPERSEDES), str):
+        changes["payload"] = {**entry.payload, _SUPERSEDES: name_copy(old, session)}
+    return replace(entry, session=session, **changes)
+
+
+def _of_ds4(asked: Kept, project: str | None) -> list[Mutation]:
+    entries = [
+        ds4.Entry(kind=kind, data=one.data)
+        for one in asked.custom
+        if (kind := ds4.CUSTOM_TYPES.get(one.custom_type)) is not None
+    ]
+    return ds4.read_changes(entries, session=asked.session, project=project if asked.trusted else None)
+
+
+def _find_places(mutations: Iterable[Mutation], session: str) -> list[str]:
+    entries = (find_entry(one.branch) for one in mutations if one.scope == "branch" and one.session == session)
+    return sorted({entry for entry in entries if entry is not None})

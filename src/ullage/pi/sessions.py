@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .messages import Tool, write_message, write_request
+from ullage.core.evidence.scopes import name_entry
+from ullage.core.planning.labels import is_pin
+from ullage.engine.marks import Marks
+
+from .messages import Tool, key_of, write_message, write_request
 
 if TYPE_CHECKING:
     from ullage.core.wire import Dialect
@@ -18,11 +22,14 @@ SESSIONS = 64
 
 
 class PiSession:
-    """One conversation. Used by one thread at a time: Pi makes one request after the other."""
+    """One conversation. Used by one thread at a time: Pi makes one request after the other. `pinned` are the keys of messages
+    whose labels pin them, `places` entries on its branch at which something may be pinned."""
 
     def __init__(self) -> None:
         self.prompt = ""
         self.tools: tuple[Tool, ...] = ()
+        self.pinned: frozenset[str] = frozenset()
+        self.places: tuple[str, ...] = ()
         self._keys: list[str] = []
         self._raw: list[bytes] = []
         self._written: list[bytes] = []
@@ -36,6 +43,11 @@ class PiSession:
             self.prompt = update.prompt
         if update.tools is not None:
             self.tools = update.tools
+        whole = not update.known and update.prompt is not None and update.tools is not None
+        if whole or update.labels is not None:
+            self.pinned = frozenset(key for key, label in (update.labels or {}).items() if is_pin(label))
+        if whole or update.places is not None:
+            self.places = update.places or ()
         self._keys[update.known :] = update.keys
         self._raw[update.known :] = [bytes(message) for message in update.messages]
         del self._written[update.known :]
@@ -54,6 +66,14 @@ class PiSession:
             tools=self.tools,
             most_output=most_output,
             dialect=dialect,
+        )
+
+    def marks(self) -> Marks:
+        """What Pi knows of it beside its messages."""
+        pinned = self.pinned
+        return Marks(
+            labelled=(lambda piece: key_of(piece) in pinned) if pinned else None,
+            places=frozenset(map(name_entry, self.places)),
         )
 
     def __len__(self) -> int:

@@ -139,7 +139,7 @@ def make_plan(
         fixed_tokens=given.fixed_tokens,
         limit=given.budget.hard,
         target=given.budget.active,
-        parts=make_rows(selection.choices, scale),
+        parts=make_rows(_with_labels(selection.choices, given.labelled), scale),
         older=older,
         excluded=most_telling(details, _DETAILS),
         excluded_groups=excluded_groups,
@@ -149,6 +149,18 @@ def make_plan(
         warnings=tuple(warnings),
         error=error,
     )
+
+
+def _with_labels(choices: Sequence[Choice], labelled: frozenset[int]) -> Sequence[Choice]:
+    """The same where a pin that a label makes says so."""
+    if not labelled:
+        return choices
+    return [
+        Choice(one.part, True, "labelled-pin")
+        if one.reason == "pin" and not labelled.isdisjoint(one.part.indices)
+        else one
+        for one in choices
+    ]
 
 
 def _dropped(left: Iterable[Choice], older: Older | None, apart: Sequence[int]) -> tuple[Drop, ...]:

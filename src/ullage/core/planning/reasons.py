@@ -9,6 +9,7 @@ Reason = Literal[
     "fixed",
     "current",
     "pin",
+    "labelled-pin",
     "foremost",
     "recent-tail",
     "rescued-predecessor",
@@ -32,7 +33,8 @@ Reason = Literal[
 ]
 """The words of planner specification, section 13.3, and ours.
 
-`pin`: a pinned message, or something of its turn. `foremost`: what stands for everything before it. `before-tail`: older than
-the tail that was chosen. `thinking-first`: an open loop with signed thinking must begin with some. `broken-exchange`: a call or
-a result without its other half. `plan-failed`: the client's own request is sent.
+`pin`: a pinned message, or something of its turn; `labelled-pin`: the same where the user has put a label on it. `foremost`: what
+stands for everything before it. `before-tail`: older than the tail that was chosen. `thinking-first`: an open loop with signed
+thinking must begin with some. `broken-exchange`: a call or a result without its other half. `plan-failed`: the client's own
+request is sent.
 """

@@ -50,7 +50,7 @@ class PlanInput(Struct, frozen=True, kw_only=True):
 
     `facts` and `tokens` are of each message of the list, `fixed_tokens` of what is sent whatever the plan: prompt, tools and
     framing outside the list. All tokens are of one estimator, that of `budget`. `pinned` are messages that the user wants kept;
-    those of them in `alone` are kept without the rest of their turn.
+    those of them in `alone` are kept without the rest of their turn, those in `labelled` for a label's sake.
     `tail` is the oldest message of the tail where somebody chose it with prompt caches in mind; `None` lets the tail be walked
     as the planner specification says. `rescue` keeps the turn before the current one even if it is larger than the tail.
     """
@@ -62,6 +62,7 @@ class PlanInput(Struct, frozen=True, kw_only=True):
     caps: Caps
     pinned: frozenset[int] = frozenset()
     alone: frozenset[int] = frozenset()
+    labelled: frozenset[int] = frozenset()
     supplements: tuple[Supplement, ...] = ()
     placement: Placement = "latest-user"
     rescue: bool = True
