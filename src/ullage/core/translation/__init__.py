@@ -7,11 +7,12 @@ from .answer import AnswerTranslator
 from .fitting import fit_members
 from .losses import Loss, TranslationRefused
 from .request import TranslatedRequest, translate_request
-from .sealing import holds_seal, without_wrapped
+from .sealing import SEAL_MARK_BYTES, holds_seal, without_wrapped
 from .target import Target
 from .terms import Terms
 
 __all__ = [
+    "SEAL_MARK_BYTES",
     "AnswerTranslator",
     "Loss",
     "Target",

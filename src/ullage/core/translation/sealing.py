@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _LEAD = "ullage:1:"
 # Gemini's signatures are bytes, so in its dialect the wrapped seal is base64; nine bytes make twelve characters without padding.
 _LEAD_BASE64 = "dWxsYWdlOjE6"
+_MARKS = (_LEAD.encode(), _LEAD_BASE64.encode())
+SEAL_MARK_BYTES = max(map(len, _MARKS))
+"""The length of what a seal is known by."""
 _WORD = re.compile(r"[a-z]+")
 
 
@@ -85,9 +88,9 @@ def _is_loop_of(conversation: Conversation, changed: Collection[int]) -> bool:
     return roles == ["tool"] and last is not None and last >= len(conversation.messages) - 2
 
 
-def holds_seal(raw: bytes) -> bool:
-    """Whether a request, or a part of one, may hold what was wrapped here: surely not where it is false."""
-    return _LEAD.encode() in raw or _LEAD_BASE64.encode() in raw
+def holds_seal(raw: bytes, start: int = 0) -> bool:
+    """Whether a request, or a part of one, may hold what was wrapped here, from a byte on: surely not where it is false."""
+    return any(raw.find(mark, start) >= 0 for mark in _MARKS)
 
 
 def _from_base64(text: str) -> str:
