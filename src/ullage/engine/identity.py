@@ -7,7 +7,7 @@ messages. The same chain says whether a request extends the conversation, repeat
 from __future__ import annotations
 
 import itertools
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -69,6 +69,17 @@ def tip_of(hashes: tuple[int, ...], origin: Origin = _NOWHERE) -> Tip | None:
     if not hashes:
         return None
     return Tip(head=_head(hashes, origin), depth=len(hashes), chain=chain_digest(hashes), last=f"{hashes[-1]:032x}")
+
+
+class Ending(NamedTuple):
+    """The message list of a request whose session was found. Its tip is made when it is recorded: by then nobody waits."""
+
+    hashes: tuple[int, ...]
+    origin: Origin = _NOWHERE
+
+    def tip(self) -> Tip | None:
+        """What is kept of it."""
+        return tip_of(self.hashes, self.origin)
 
 
 def _head(hashes: tuple[int, ...], origin: Origin) -> str:

@@ -12,7 +12,7 @@ from ullage.core.wire import AnswerReader, Caller, Conversation
 from .anchoring import Outlook
 from .encoding import Decoder
 from .foresight import Sight
-from .identity import Kinship, Tip
+from .identity import Ending, Kinship
 from .managing import Managed
 from .measuring import Measures, Weights
 from .route_telling import RouteTold
@@ -32,7 +32,7 @@ class Observation(Struct):
     session: str = ""
     project: str | None = None
     kinship: Kinship | None = None
-    tip: Tip | None = None
+    ending: Ending | None = None
     model: str | None = None
     stream: bool = False
     meter: Meter | None = None
@@ -69,7 +69,7 @@ class Observation(Struct):
             session=self.session,
             project=self.project,
             kinship=self.kinship,
-            tip=self.tip,
+            ending=self.ending,
             model=self.model,
             stream=self.stream,
             messages=self.messages,

@@ -23,7 +23,7 @@ from .anchoring import Anchoring
 from .encoding import ANSWER_LIMIT_BYTES, REQUEST_LIMIT_BYTES, make_decoder
 from .exchange import Exchange
 from .foresight import Foresight
-from .identity import Genealogy, Origin, Tip, tip_of
+from .identity import Ending, Genealogy, Origin, Tip
 from .kinds import CONVERSATION
 from .knowledge import Knowledge
 from .measuring import Measuring
@@ -257,7 +257,7 @@ class Reader:
         hashes = self.measuring.canonical_hashes(conversation)
         if observation.session:
             observation.kinship = self._genealogy.place_named(observation.session, hashes)
-            observation.tip = tip_of(hashes)
+            observation.ending = Ending(hashes)
             return
         origin = Origin(
             kind=f"{conversation.dialect}/{observation.caller.client}",
@@ -265,7 +265,7 @@ class Reader:
         )
         observation.kinship = self._genealogy.place_unnamed(hashes, self._new_id(), origin)
         observation.session = observation.kinship.session
-        observation.tip = tip_of(hashes, origin)
+        observation.ending = Ending(hashes, origin)
 
     def look_ahead(self, observation: Observation, exchange: Exchange, conversation: Conversation) -> None:
         """What the request weighs, and what is to be expected of its answer's usage."""

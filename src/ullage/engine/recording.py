@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from .anchoring import Outlook
     from .exchange import Exchange
-    from .identity import Tip
+    from .identity import Ending
     from .managing import Managed
     from .observation import Observation
 
@@ -102,7 +102,7 @@ class Recorder:
             model=_asked_model(observation) if caller.kind in CONVERSATION or known is None else known.model,
             project=observation.project,
             targets=learned.targets or (known.targets if known is not None else ()),
-            tip=_plain_tip(observation.tip, known),
+            tip=_plain_tip(observation.ending, known),
             routing=observation.session_route or (known.routing if known is not None else None),
             tails=_plain_tails(observation.managed, known),
         )
@@ -232,8 +232,9 @@ def _is_fresh(observation: Observation) -> bool:
     return observation.caller.identity is None and kinship is not None and kinship.before == 0
 
 
-def _plain_tip(tip: Tip | None, known: SessionRecord | None) -> dict[str, Any] | None:
+def _plain_tip(ending: Ending | None, known: SessionRecord | None) -> dict[str, Any] | None:
     """A helper request has no tip of its own and leaves the session's as it was."""
+    tip = ending.tip() if ending is not None else None
     if tip is not None:
         return msgspec.structs.asdict(tip)
     return known.tip if known is not None else None

@@ -98,7 +98,11 @@ def write_request(
         ]
     if offered:
         head["tools"] = offered
-    return _encode(head)[:-1] + b',"messages":[' + b",".join([*before, *messages]) + b"]}"
+    pieces = [*before, *messages] or [b""]
+    # Put together in one go: all of it is copied each time.
+    pieces[0] = _encode(head)[:-1] + b',"messages":[' + pieces[0]
+    pieces[-1] += b"]}"
+    return b",".join(pieces)
 
 
 def key_of(piece: Slice) -> str | None:

@@ -89,11 +89,11 @@ def _holder(previous: Conversation, dialect: Dialect, layout: Layout) -> Member 
 
 def _shared_messages(previous: Conversation, body: bytes) -> int:
     """How many messages the bodies have in common together with everything before them."""
-    count = len(previous.messages)
+    count, before = len(previous.messages), memoryview(previous.body)
     for shared in range(count, max(0, count - _CHANGED_AT_MOST), -1):
         last = previous.messages[shared - 1]
         if body.startswith(last.raw, last.start):
-            same = body.startswith(previous.body[: last.start + len(last.raw)])
+            same = body.startswith(before[: last.start + len(last.raw)])
             return shared if same else 0
     return 0
 
