@@ -3,6 +3,7 @@
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { apply, Conversation, type Convert, type Message, type Update } from "./conversation.ts";
 import { Daemon, DaemonError, DEADLINES, MISMATCH, PROTOCOL, reason } from "./daemon.ts";
+import { type Marks, readCustom, readMarks } from "./marks.ts";
 import { isPhysical, type PiModel, plainModel, usable } from "./models.ts";
 import { tell } from "./telling.ts";
 
@@ -73,6 +74,9 @@ export class Bridge {
 	private routed: Planned["route"];
 	private queue: Promise<unknown> = Promise.resolve();
 	private mirroring: Promise<void> = Promise.resolve();
+	/** Entries at which something is pinned to a branch, and how many of DS4's were told of. */
+	private pinnedAt: string[] = [];
+	private mirrored = 0;
 
 	constructor(
 		private readonly pi: ExtensionAPI,
@@ -122,14 +126,15 @@ export class Bridge {
 		this.request = request;
 		await this.meeting;
 		if (!this.daemon.there()) return this.without(request);
-		const update = this.conversation.update(messages, promptOf(ctx), this.tools());
+		const met = this.daemon.met;
+		const waits = this.daemon.privacy || met?.mode === "managed" || met?.watches === true;
+		if (waits) await this.mirroring;
+		const update = this.conversation.update(messages, promptOf(ctx), this.tools(), this.marks(ctx));
 		const asked = this.plan({ update, messages, model, ctx, routed: false, reason: "user" });
 		request.id = asked.then(
 			(planned) => planned.id,
 			() => undefined,
 		);
-		const met = this.daemon.met;
-		const waits = this.daemon.privacy || met?.mode === "managed" || met?.watches === true;
 		if (!waits) {
 			this.later(asked.catch((error) => this.warn(reason(error))));
 			return undefined;
@@ -152,12 +157,13 @@ export class Bridge {
 		this.request = undefined;
 		if (!this.daemon.there()) return this.failSafe(asked);
 		const model = asked.model as PiModel;
+		await this.mirroring;
 		const messages = [...asked.messages] as Message[];
 		const direct = asked.reason === "direct";
 		// An errand is no part of the conversation: it has a prompt of its own, and no tools.
 		const update = direct
 			? new Conversation(this.host.convert).update(messages, "", [])
-			: this.conversation.update(messages, promptOf(ctx), this.tools());
+			: this.conversation.update(messages, promptOf(ctx), this.tools(), this.marks(ctx));
 		const began = performance.now();
 		let planned: Planned;
 		try {
@@ -262,12 +268,24 @@ export class Bridge {
 			if (!(await this.meeting) || this.daemon.met === undefined || this.ctx === undefined) return;
 			const entries: any[] = this.ctx.sessionManager.getEntries();
 			const held = entries.filter((one) => one.type === "custom" && one.customType === KEPT).map((one) => one.data);
-			const said = { session: this.session, cwd: this.ctx.cwd, entries: held };
-			const { missing } = await this.daemon.ask<{ missing: unknown[] }>("kept", said, DEADLINES.answer);
+			const custom = readCustom(entries);
+			const trusted: boolean = (this.ctx as any).isProjectTrusted?.() ?? true; // Pi before 0.79 trusts every folder
+			const said = { session: this.session, cwd: this.ctx.cwd, trusted, entries: held, custom };
+			const told = await this.daemon.ask<{ missing: unknown[]; places?: string[] }>("kept", said, DEADLINES.kept);
+			this.pinnedAt = told.places ?? [];
+			this.mirrored = custom.length;
+			const { missing } = told;
 			if (this.ctx !== undefined) for (const one of missing) this.pi.appendEntry(KEPT, one);
 		} catch (error) {
 			this.warn(reason(error));
 		}
+	}
+
+	/** What of the session says what is to be kept. What DS4 has put there since, should it run beside us, is told of, too. */
+	private marks(ctx: ExtensionContext): Marks {
+		const entries: any[] = ctx.sessionManager.getEntries();
+		if (readCustom(entries).length !== this.mirrored) void this.mirror();
+		return readMarks(ctx, entries, this.pinnedAt);
 	}
 
 	/** Waits until what was said is recorded: somebody is about to look at it. */
@@ -338,7 +356,7 @@ export class Bridge {
 		if (planned.resync) {
 			await this.daemon.meet(); // it has forgotten who we are, too
 			this.conversation.forget();
-			const whole = this.conversation.update(messages, promptOf(ctx), this.tools());
+			const whole = this.conversation.update(messages, promptOf(ctx), this.tools(), this.marks(ctx));
 			planned = await this.daemon.ask<Planned>("context", { ...said, ...whole.said }, DEADLINES.context);
 		}
 		if (planned.resync) throw new DaemonError("it does not take the conversation in");

@@ -2,6 +2,7 @@
 // in Pi's own messages.
 
 import { createHash } from "node:crypto";
+import { type Label, type Marks, UNMARKED } from "./marks.ts";
 
 export type Message = Record<string, any>;
 type Told = [number, number] | { of: number; content: (number | Record<string, unknown>)[] } | { text: string };
@@ -22,21 +23,28 @@ export interface Update {
 	plain: Message[];
 	prompt: string;
 	tools: string;
+	labels: string;
+	entries: string;
 }
 
 /** Messages that are as a protocol has them. */
 const OWN = new Set(["user", "assistant", "toolResult"]);
+
+const NO_LABELS = "{}";
+const NO_ENTRIES = "[]";
 
 export class Conversation {
 	private keys: string[] = [];
 	private plain: Message[] = [];
 	private prompt = "";
 	private tools = "";
+	private labels = NO_LABELS;
+	private entries = NO_ENTRIES;
 
 	constructor(private readonly convert: Convert) {}
 
 	/** What the daemon does not know yet. */
-	update(messages: Message[], prompt: string, tools: Tool[]): Update {
+	update(messages: Message[], prompt: string, tools: Tool[], marks: Marks = UNMARKED): Update {
 		const keys: string[] = [];
 		const places: number[] = [];
 		const plain: Message[] = [];
@@ -52,6 +60,9 @@ export class Conversation {
 		while (known < this.keys.length && known < keys.length && this.keys[known] === keys[known]) known += 1;
 		const promptKey = digest(prompt);
 		const toolsKey = digest(JSON.stringify(tools.map((tool) => [tool.name, tool.description, tool.parameters])));
+		const labelled = label(marks.labels, messages, places, keys);
+		const labels = JSON.stringify(labelled);
+		const entries = JSON.stringify(marks.entries);
 		return {
 			said: {
 				known,
@@ -60,12 +71,16 @@ export class Conversation {
 				messages: plain.slice(known).map(bare),
 				...(promptKey === this.prompt ? {} : { prompt }),
 				...(toolsKey === this.tools ? {} : { tools: tools.map(plainTool) }),
+				...(labels === this.labels ? {} : { labels: labelled }),
+				...(entries === this.entries ? {} : { places: marks.entries }),
 			},
 			keys,
 			places,
 			plain,
 			prompt: promptKey,
 			tools: toolsKey,
+			labels,
+			entries,
 		};
 	}
 
@@ -81,6 +96,8 @@ export class Conversation {
 		this.plain = update.plain;
 		this.prompt = update.prompt;
 		this.tools = update.tools;
+		this.labels = update.labels;
+		this.entries = update.entries;
 	}
 
 	/** The daemon knows nothing, as after a restart. */
@@ -88,7 +105,28 @@ export class Conversation {
 		this.keys = [];
 		this.plain = [];
 		this.prompt = this.tools = "";
+		this.labels = NO_LABELS;
+		this.entries = NO_ENTRIES;
 	}
+}
+
+/** The labels by the keys of the messages that they are on. A message that was changed on its way is known by its time. */
+function label(labels: Label[], messages: Message[], places: number[], keys: string[]): Record<string, string> {
+	const found: Record<string, string> = {};
+	if (labels.length === 0) return found;
+	const moments = places.map((place) => moment(messages[place]!));
+	for (const { on, label } of labels) {
+		const wanted = moment(on);
+		const alike = [...moments.keys()].filter((number) => moments[number] === wanted);
+		const same = alike.filter((number) => isAlike(messages[places[number]!]!.content, on.content));
+		for (const number of same.length > 0 ? same : alike) found[keys[number]!] = label;
+	}
+	return found;
+}
+
+/** When a message was made, and by whom. */
+function moment({ role, timestamp, toolCallId }: Message): string {
+	return `${role === "assistant" || role === "toolResult" ? role : "user"} ${timestamp} ${toolCallId ?? ""}`;
 }
 
 /** The messages that a plan sends; undefined where they are Pi's own. What the daemon was not told of stays where it is. */

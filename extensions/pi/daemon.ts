@@ -34,7 +34,7 @@ export interface Hello {
 }
 
 /** Milliseconds that a hook of Pi may wait. */
-export const DEADLINES = { hello: 2000, start: 8000, context: 2000, check: 2000, answer: 5000, panel: 2000, route: 2000 };
+export const DEADLINES = { hello: 2000, start: 8000, context: 2000, check: 2000, answer: 5000, panel: 2000, route: 2000, kept: 2000 };
 const ASK_AGAIN_MS = 10_000;
 const LOOPBACK = /^http:\/\/(127(\.\d{1,3}){3}|localhost|\[::1\]):\d+$/;
 
