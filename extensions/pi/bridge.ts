@@ -98,6 +98,9 @@ export class Bridge {
 	/** Meets the daemon. Pi's screen does not wait for it, its first request does. */
 	async begin(_event: { reason: string }, ctx: ExtensionContext): Promise<void> {
 		this.ctx = ctx;
+		// Where a host lives on from one session to the next, nothing of the last one holds.
+		this.conversation.forget();
+		this.request = this.errand = this.routed = undefined;
 		this.parent = sessionOf(ctx.sessionManager.getHeader?.()?.parentSession);
 		this.meeting = this.daemon.meet().then((met) => {
 			if (!met) this.warn();
@@ -233,11 +236,15 @@ export class Bridge {
 		const request = this.request;
 		if (request?.refused === undefined && !this.daemon.privacy) return undefined;
 		let refused = request?.refused;
-		if (refused === undefined) {
-			const cleared = await this.clear(payload, request?.model ?? this.errand ?? (ctx.model as PiModel));
-			if (cleared.refused === undefined) return cleared.payload && merge(payload, cleared.payload);
-			refused = cleared.refused.message;
+		let left = payload;
+		// Some hosts send requests of their own meanwhile, and name their model: what leaves is what both may see.
+		for (const model of distinct(request?.model ?? this.errand, ctx.model as PiModel)) {
+			if (refused !== undefined) break;
+			const cleared = await this.clear(left, model);
+			refused = cleared.refused?.message;
+			if (cleared.payload) left = merge(left, cleared.payload);
 		}
+		if (refused === undefined) return left === payload ? undefined : left;
 		tell(ctx, `ullage: ${refused}`, "error");
 		ctx.abort();
 		return {};
@@ -440,6 +447,13 @@ function isEmpty(value: any): boolean {
 	return isPlain(value) && Object.keys(value).length === 0;
 }
 
+/** The models of these that something is sent to. */
+function distinct(one: PiModel | undefined, another: PiModel): PiModel[] {
+	if (one === undefined) return [another];
+	const same = one.provider === another?.provider && one.id === another.id;
+	return same || another === undefined || !isPhysical(another) ? [one] : [one, another];
+}
+
 export function find(ctx: ExtensionContext, target: string): PiModel | undefined {
 	const cut = target.indexOf("/");
 	return ctx.modelRegistry.find(target.slice(0, cut), target.slice(cut + 1)) as PiModel | undefined;
@@ -451,8 +465,8 @@ function promptOf(ctx: ExtensionContext): string {
 	return typeof prompt === "string" ? prompt : prompt.join("\n\n");
 }
 
-/** The id of the session that a file holds: `<time>_<id>.jsonl`. */
+/** The id of the session that a file holds, `<time>_<id>.jsonl`; some hosts give the id itself. */
 function sessionOf(file: unknown): string {
-	const found = typeof file === "string" ? /_([^_/\\]+)\.jsonl$/.exec(file) : null;
+	const found = typeof file === "string" ? /(?:_|^)([^_/\\]+?)(?:\.jsonl)?$/.exec(file) : null;
 	return found?.[1] ?? "";
 }

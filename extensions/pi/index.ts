@@ -11,10 +11,13 @@ import { registerSummaries } from "./summaries.ts";
 export default async function ullage(pi: ExtensionAPI): Promise<void> {
 	const bridge = new Bridge(pi, await readHost());
 	const panel = new Panel(bridge);
-	pi.on("session_start", async (event, ctx) => {
-		await bridge.begin(event, ctx);
-		panel.show(ctx, (pi as any).getSettings?.().quietStartup === true);
-	});
+	// Pi begins anew for each session. Hosts that live on tell of the next ones by other names.
+	for (const name of ["session_start", "session_switch", "session_branch"]) {
+		pi.on(name as "session_start", async (event, ctx) => {
+			await bridge.begin(event, ctx);
+			panel.show(ctx, (pi as any).getSettings?.().quietStartup === true);
+		});
+	}
 	pi.on("agent_start", (_event, ctx) => panel.hide(ctx));
 	pi.on("session_shutdown", (_event, ctx) => {
 		panel.hide(ctx);

@@ -10,8 +10,13 @@ export interface PiModel {
 	reasoning?: boolean;
 	input?: string[];
 	thinkingLevelMap?: Record<string, unknown>;
+	/** What some hosts have in its place: the levels that the model has. */
+	thinking?: { efforts?: readonly string[] };
 	cost?: { input?: number; output?: number; cacheRead?: number; cacheWrite?: number };
 }
+
+/** All levels of thinking but none at all. */
+const LEVELS = ["minimal", "low", "medium", "high", "xhigh", "max"];
 
 const whole = (value: unknown) => (Number.isInteger(value) && (value as number) > 0 ? value : undefined);
 const price = (value: unknown) => (typeof value === "number" && value >= 0 ? value : undefined);
@@ -36,6 +41,8 @@ export function plainModel(model: PiModel): Record<string, unknown> {
 
 /** What a model calls each level of thinking; null is a level that it does not have. */
 function levelsOf(model: PiModel): Record<string, string | null> {
+	const efforts = model.thinking?.efforts;
+	if (efforts !== undefined) return Object.fromEntries(LEVELS.filter((one) => !efforts.includes(one)).map((one) => [one, null]));
 	const known = Object.entries(model.thinkingLevelMap ?? {});
 	return Object.fromEntries(known.filter(([, name]) => name === null || typeof name === "string")) as any;
 }
