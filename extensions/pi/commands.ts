@@ -76,9 +76,9 @@ async function choose(words: Record<string, string[]>, typed: string, ctx: Exten
 }
 
 export function registerCommands(pi: ExtensionAPI, bridge: Bridge): void {
-	for (const [name, description] of Object.entries(NAMES)) {
-		pi.registerCommand(name, {
-			description: `${description} (ullage)`,
+	const register = (command: string, name: keyof typeof NAMES) =>
+		pi.registerCommand(command, {
+			description: `${NAMES[name]} (ullage)`,
 			getArgumentCompletions: (typed) => complete(WORDS[name]!, typed),
 			handler: async (args, ctx) => {
 				const words = await choose(WORDS[name]!, args.trim(), ctx);
@@ -90,7 +90,12 @@ export function registerCommands(pi: ExtensionAPI, bridge: Bridge): void {
 				await bridge.mirror();
 			},
 		});
-	}
+	register("context", "context");
+	register("auto-model", "auto-model");
+	pi.on("session_start", () => {
+		// A host that has a command of this name itself does not count ours, and never runs it.
+		if (!pi.getCommands().some(({ name }) => name === "context")) register("ullage", "context");
+	});
 }
 
 /** Runs a command of ours and gives what it prints; what goes wrong is printed, too. */
