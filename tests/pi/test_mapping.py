@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from ullage.core.wire import Dialect, parse_request, render
 from ullage.pi.asking import Update
 from ullage.pi.mapping import map_back
-from ullage.pi.sessions import PiSession
+from ullage.pi.sessions import SESSIONS, PiSession, PiSessions
 
 from .conftest import said, user
 
 DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai-chat")
+RAW = msgspec.Raw(msgspec.json.encode(user("a")))
 OURS = msgspec.json.encode({"role": "user", "content": "Kept for you."})
 
 
@@ -80,3 +81,14 @@ def test_a_changed_message_is_told_by_its_number_and_what_is_new_in_it() -> None
     body = render(whole, messages=[1, 2], replaced={1: raw.replace(b'"text":"b"', b'"text":"x"')})
     assert map_back(body, "anthropic", session) == [{"of": 1, "content": [{"type": "text", "text": "x"}]}, [2, 2]]
     assert map_back(body, "anthropic", session, own_answers=True) == [[1, 2]]
+
+
+def test_what_was_sent_is_held_of_the_newest_conversations_alone() -> None:
+    sessions = PiSessions()
+    for number in range(SESSIONS + 2):
+        update = Update(session=f"s{number}", keys=("a",), messages=(RAW,), prompt="", tools=())
+        session = sessions.take(update)
+        assert session is not None
+        map_back(session.body("m", "anthropic", 10), "anthropic", session)
+    held = [session for session in sessions._known.values() if session.sent is not None]
+    assert len(sessions._known) == SESSIONS and len(held) == 8

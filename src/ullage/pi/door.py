@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 _OPEN = 256
 """Requests that Pi has not told the end of; the oldest are given up beyond that."""
 _SMALL_BYTES = 64 * 1024
+_QUICK_BYTES = 256 * 1024
+"""A body of so many is told in Pi's messages within a millisecond."""
 _SETTLE_S = 1.0
 _DIRECT = "direct"
 _ANY: Dialect = "openai-chat"
@@ -133,7 +135,8 @@ class PiDoor:
         if departure.refusal is not None:
             return {"id": exchange.id, "refused": _refusal(departure.refusal)}
         own = departure.status is None and not self._settings.privacy.enabled
-        return await _do(not departure.plain, lambda: _tell(exchange, departure, session, own))
+        quick = not departure.plain or len(departure.body) <= _QUICK_BYTES
+        return await _do(quick, lambda: _tell(exchange, departure, session, own))
 
     def _take(self, asked: Context, dialect: Dialect) -> tuple[PiSession | None, bytes]:
         """The conversation, and the request in a protocol that we read."""

@@ -24,7 +24,8 @@ def map_back(body: bytes, dialect: Dialect, session: PiSession, *, own_answers: 
     With `own_answers` those of models stay as they are: what another model thought is left out by Pi itself."""
     told: list[Any] = []
     free = _Free(session)
-    for piece in parse_request(body, dialect).messages:
+    session.sent = parse_request(body, dialect, previous=session.sent)
+    for piece in session.sent.messages:
         if free.goes_on(piece):
             _tell(told, free.take(free.next), None)
             continue

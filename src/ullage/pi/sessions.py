@@ -13,12 +13,14 @@ from ullage.engine.marks import Marks
 from .messages import Tool, key_of, write_message, write_request
 
 if TYPE_CHECKING:
-    from ullage.core.wire import Dialect
+    from ullage.core.wire import Conversation, Dialect
 
     from .asking import Update
 
 SESSIONS = 64
 """Conversations that are held at once; of others the whole is asked for again."""
+_READ = 8
+"""Of so many what was sent last is held, too."""
 
 
 class PiSession:
@@ -34,6 +36,8 @@ class PiSession:
         self._raw: list[bytes] = []
         self._written: list[bytes] = []
         self._dialect: Dialect | None = None
+        # What was sent of it last, so that of what is sent next only what is new is read.
+        self.sent: Conversation | None = None
 
     def take(self, update: Update) -> bool:
         """Takes in what is new. False where what it goes on from is not known, so that the whole must be said."""
@@ -112,6 +116,11 @@ class PiSessions:
         taken = session.take(update)
         if taken:
             self._known[update.session] = session
-            if len(self._known) > SESSIONS:
-                del self._known[next(iter(self._known))]
+            self._bound()
         return session if taken else None
+
+    def _bound(self) -> None:
+        if len(self._known) > SESSIONS:
+            del self._known[next(iter(self._known))]
+        if len(self._known) > _READ:
+            list(self._known.values())[-_READ - 1].sent = None
