@@ -45,6 +45,23 @@ def test_pi_s_own_folder_may_be_another(agent: Path, monkeypatch: pytest.MonkeyP
     assert (tmp_path / "elsewhere" / "extensions" / "ullage" / "index.ts").is_file()
 
 
+def test_oh_my_pi_has_folders_of_its_own(agent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = files(tmp_path)
+    folder = tmp_path / "home" / ".omp" / "agent" / "extensions" / "ullage"
+    assert main(["pi", "install", "--host", "omp"]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"Installed: {folder}", "Start Oh My Pi; then /ullage."]
+    assert json.loads((folder / "install.json").read_text())["again"] == "ullage pi install --host omp"
+    assert main(["pi", "uninstall", "--host", "omp"]) == 0
+    assert files(tmp_path) == before
+    assert main(["pi", "install", "--host", "omp", "--project"]) == 0
+    Path(".omp/extensions/ullage/index.ts").write_text("// older")
+    capsys.readouterr()
+    assert main(["pi", "status"]) == 1
+    told = capsys.readouterr().out
+    assert "user: not installed" in told and "omp, project: " in told
+    assert "run `ullage pi install --host omp`" in told
+
+
 def test_what_is_in_place_is_left_alone(agent: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["pi", "install"])
     before = (agent / "extensions" / "ullage" / "index.ts").stat().st_ino

@@ -16,12 +16,19 @@ if TYPE_CHECKING:
 scope_option = click.option(
     "--project", "in_project", is_flag=True, help="For the project in this folder (`.pi/`), not for all of them."
 )
+host_option = click.option(
+    "--host",
+    type=click.Choice(["pi", "omp"]),
+    default="pi",
+    help="Pi, or Oh My Pi (`omp`), whose folders are `~/.omp/agent` and `.omp/`.",
+)
 
 
 @click.command()
 @scope_option
+@host_option
 @json_option
-def command(in_project: bool, as_json: bool) -> None:
+def command(in_project: bool, host: str, as_json: bool) -> None:
     """Put the extension where Pi finds it.
 
     It goes to `extensions/ullage` of Pi's own folder (`~/.pi/agent`, or what `PI_CODING_AGENT_DIR` names). What stood there
@@ -32,10 +39,10 @@ def command(in_project: bool, as_json: bool) -> None:
     from ullage.core.terminal import safe
     from ullage.settings import load_settings
 
-    from .place import find_foreign, find_place, install
+    from .place import HOSTS, find_foreign, find_place, install
 
     loaded = load_settings()
-    place = find_place(loaded, "project" if in_project else "user")
+    place = find_place(loaded, "project" if in_project else "user", host)
     record, is_new = install(place, loaded)
     foreign = find_foreign(place)
     if as_json:
@@ -45,11 +52,10 @@ def command(in_project: bool, as_json: bool) -> None:
     if is_new and record.backup is not None:
         lines.append(f"What stood there is in {record.backup}")
     lines += [f"Warning: {name} is installed, too, and does the same work: remove one of them." for name in foreign]
-    if not in_project:
-        lines += _take_over(place, loaded)
-    else:
-        lines.append("Pi reads it once it trusts the project.")
-    lines.append("Start Pi, or type /reload in it; then /context.")
+    if host == "pi":
+        lines += ["Pi reads it once it trusts the project."] if in_project else _take_over(place, loaded)
+    program = HOSTS[host]
+    lines.append(f"Start {program.name}{', or type /reload in it' if host == 'pi' else ''}; then {program.command}.")
     print_lines([safe(line) for line in lines])
 
 

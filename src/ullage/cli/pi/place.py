@@ -24,6 +24,19 @@ if TYPE_CHECKING:
 
 Scope = Literal["user", "project"]
 
+
+class Host(NamedTuple):
+    """A program that loads the extension: its `name` for people, its `folder` in a home and in a project, and the command that
+    our `/context` answers to there."""
+
+    name: str
+    folder: str
+    command: str
+
+
+HOSTS = {"pi": Host("Pi", ".pi", "/context"), "omp": Host("Oh My Pi", ".omp", "/ullage")}
+"""By the names of their programs. Oh My Pi has a `/context` of its own."""
+
 NAME = "ullage"
 RECORD = "install.json"
 _KEPT = "extensions.ullage-backup"
@@ -35,21 +48,24 @@ _LEGACY = ("pi-contextimate.json", "prefix-inspector.json", "ds4-context.json", 
 
 
 class Installed(Struct, kw_only=True):
-    """What an installation notes of itself. `command` starts ullage, `address` is the file that says where its daemon is, `files`
-    are ours by their digests, `made` the folders that were not there before, `backup` what stood in our place."""
+    """What an installation notes of itself. `command` starts ullage, `address` is the file that says where its daemon is, `again`
+    installs anew, `files` are ours by their digests, `made` the folders that were not there before, `backup` what stood in our
+    place."""
 
     version: str
     protocol: int
     command: list[str]
     address: str
+    again: str = ""
     files: dict[str, str]
     made: list[str] = []
     backup: str | None = None
 
 
 class Place(NamedTuple):
-    """Where Pi looks for extensions: `root` is its own folder, of the user or of a project."""
+    """Where a host looks for extensions: `root` is its own folder, of the user or of a project."""
 
+    host: str
     scope: Scope
     root: Path
 
@@ -66,12 +82,18 @@ class Place(NamedTuple):
             return None
 
 
-def find_place(loaded: Loaded, scope: Scope) -> Place:
-    """The place of a scope; the project is the working folder."""
+def find_place(loaded: Loaded, scope: Scope, host: str = "pi") -> Place:
+    """The place of a scope; the project is the working folder. Both hosts go where `PI_CODING_AGENT_DIR` names."""
+    folder = HOSTS[host].folder
     if scope == "project":
-        return Place(scope, Path.cwd() / ".pi")
+        return Place(host, scope, Path.cwd() / folder)
     named = environment().get("PI_CODING_AGENT_DIR", "")
-    return Place(scope, Path(named).expanduser() if named else loaded.paths.home / ".pi" / "agent")
+    return Place(host, scope, Path(named).expanduser() if named else loaded.paths.home / folder / "agent")
+
+
+def install_command(host: str) -> str:
+    """What puts the extension in place for a host."""
+    return "ullage pi install" if host == "pi" else f"ullage pi install --host {host}"
 
 
 def our_files() -> dict[str, bytes]:
@@ -91,7 +113,7 @@ def install(place: Place, loaded: Loaded) -> tuple[Installed, bool]:
     """
     files = our_files()
     before = place.read()
-    record = _record(loaded, files)
+    record = _record(place, loaded, files)
     if before is not None and _is_untouched(place, before):
         record.made, record.backup = before.made, before.backup
         if before == record:
@@ -127,7 +149,7 @@ def uninstall(place: Place) -> bool:
     if not _is_untouched(place, record):
         raise CallError(
             f"{place.folder} was changed since it was installed.",
-            hint="Keep what you need of it, run `ullage pi install`, which keeps a backup, then uninstall.",
+            hint=f"Keep what you need of it, run `{install_command(place.host)}`, which keeps a backup, then uninstall.",
         )
     shutil.rmtree(place.folder)
     if record.backup is not None and Path(record.backup).exists():
@@ -155,7 +177,7 @@ def find_legacy(place: Place) -> list[str]:
     return [name for name in _LEGACY if (place.root / name).is_file()]
 
 
-def _record(loaded: Loaded, files: dict[str, bytes]) -> Installed:
+def _record(place: Place, loaded: Loaded, files: dict[str, bytes]) -> Installed:
     from ullage.pi.address import address_path
     from ullage.pi.asking import PROTOCOL
 
@@ -164,6 +186,7 @@ def _record(loaded: Loaded, files: dict[str, bytes]) -> Installed:
         protocol=PROTOCOL,
         command=[sys.executable, "-m", "ullage"],
         address=str(address_path(loaded.paths.data_dir)),
+        again=install_command(place.host),
         files={name: _digest(content) for name, content in files.items()},
     )
 

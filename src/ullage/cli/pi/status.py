@@ -9,6 +9,8 @@ import click
 from ullage.cli.records import json_option, print_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ullage.settings import Loaded
 
     from .place import Place
@@ -22,10 +24,8 @@ def command(as_json: bool) -> int:
     from ullage.core.terminal import safe
     from ullage.settings import load_settings
 
-    from .place import find_place
-
     loaded = load_settings()
-    places = [_look(find_place(loaded, "user")), _look(find_place(loaded, "project"))]
+    places = [_look(place) for place in _find_places(loaded)]
     daemon = _find_daemon(loaded)
     fits = all(one["fits"] for one in places if one["installed"])
     if as_json:
@@ -35,11 +35,25 @@ def command(as_json: bool) -> int:
     return 0 if fits else 1
 
 
+def _find_places(loaded: Loaded) -> Iterator[Place]:
+    """Pi's places, and those of other hosts in which we are."""
+    from .place import HOSTS, find_place
+
+    seen = set()
+    for host in HOSTS:
+        for scope in ("user", "project"):
+            place = find_place(loaded, scope, host)
+            if place.folder not in seen and (host == "pi" or place.read() is not None):
+                yield place
+            seen.add(place.folder)
+
+
 def _look(place: Place) -> dict[str, Any]:
     from .place import find_foreign, our_files
 
     record = place.read()
     found: dict[str, Any] = {
+        "host": place.host,
         "scope": place.scope,
         "folder": place.folder,
         "installed": record is not None,
@@ -69,13 +83,17 @@ def _find_daemon(loaded: Loaded) -> dict[str, Any]:
 
 
 def _lines(places: list[dict[str, Any]]) -> list[str]:
+    from .place import install_command
+
     lines = []
     for one in places:
+        where = one["scope"] if one["host"] == "pi" else f"{one['host']}, {one['scope']}"
         if not one["installed"]:
-            lines.append(f"{one['scope']}: not installed ({one['folder']})")
+            lines.append(f"{where}: not installed ({one['folder']})")
             continue
-        fits = "" if one["fits"] else ", which is another one than this ullage's: run `ullage pi install`"
-        lines.append(f"{one['scope']}: {one['version']} in {one['folder']}{fits}")
+        again = f"run `{install_command(one['host'])}`"
+        fits = "" if one["fits"] else f", which is another one than this ullage's: {again}"
+        lines.append(f"{where}: {one['version']} in {one['folder']}{fits}")
         lines += [f"  Warning: {name} does the same work: remove one of them." for name in one["beside"]]
     return lines
 

@@ -6,13 +6,14 @@ import click
 
 from ullage.cli.records import json_option, print_lines
 
-from .install import scope_option
+from .install import host_option, scope_option
 
 
 @click.command()
 @scope_option
+@host_option
 @json_option
-def command(in_project: bool, as_json: bool) -> None:
+def command(in_project: bool, host: str, as_json: bool) -> None:
     """Take the extension away again. Pi is left as it was; what was recorded stays with ullage."""
     from ullage.cli.output import print_json
     from ullage.core.terminal import safe
@@ -20,7 +21,7 @@ def command(in_project: bool, as_json: bool) -> None:
 
     from .place import find_place, uninstall
 
-    place = find_place(load_settings(), "project" if in_project else "user")
+    place = find_place(load_settings(), "project" if in_project else "user", host)
     was_there = uninstall(place)
     if as_json:
         print_json({"folder": place.folder, "changed": was_there})
