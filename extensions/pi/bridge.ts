@@ -72,6 +72,8 @@ export class Bridge {
 	private parent = "";
 	private told = "";
 	private routed: Planned["route"];
+	/** What is selected, as far as was told or seen. */
+	private selection: PiModel | undefined;
 	private queue: Promise<unknown> = Promise.resolve();
 	private mirroring: Promise<void> = Promise.resolve();
 	/** Entries at which something is pinned to a branch, and how many of DS4's were told of. */
@@ -101,6 +103,7 @@ export class Bridge {
 		// Where a host lives on from one session to the next, nothing of the last one holds.
 		this.conversation.forget();
 		this.request = this.errand = this.routed = undefined;
+		this.selection = ctx.model as PiModel | undefined;
 		this.parent = sessionOf(ctx.sessionManager.getHeader?.()?.parentSession);
 		this.meeting = this.daemon.meet().then((met) => {
 			if (!met) this.warn();
@@ -123,6 +126,7 @@ export class Bridge {
 		this.ctx = ctx;
 		const model = ctx.model as PiModel | undefined;
 		if (model === undefined) return undefined;
+		if (!isSameModel(model, this.selection)) this.selected(model, this.selection, ctx); // some hosts do not tell
 		if (!isPhysical(model)) return this.routedContext(messages);
 		this.errand = undefined;
 		const request: Request = { model, began: performance.now(), id: Promise.resolve(undefined) };
@@ -225,6 +229,7 @@ export class Bridge {
 	/** Selecting a model by hand turns routing off for the session; it is told once how to turn it on again. */
 	selected(model: PiModel, previous: PiModel | undefined, ctx: ExtensionContext): void {
 		this.ctx = ctx;
+		this.selection = model;
 		if (previous !== undefined && !isPhysical(previous) && isPhysical(model)) {
 			tell(ctx, "ullage: routing is off for this session. Select ullage/auto with /model to turn it on again.", "info");
 		}
@@ -343,7 +348,7 @@ export class Bridge {
 		if (this.ctx === undefined || this.told === why) return;
 		this.told = why;
 		const stays = this.daemon.privacy ? "Privacy is on, so nothing is sent without it." : "Pi goes on without it.";
-		const help = why === MISMATCH ? " `ullage pi install` puts the extension in place that fits." : "";
+		const help = why === MISMATCH ? ` \`${this.daemon.again}\` puts the extension in place that fits.` : "";
 		tell(this.ctx, `ullage: the daemon cannot be asked: ${why}. ${stays}${help}`, "warning");
 	}
 
@@ -450,8 +455,11 @@ function isEmpty(value: any): boolean {
 /** The models of these that something is sent to. */
 function distinct(one: PiModel | undefined, another: PiModel): PiModel[] {
 	if (one === undefined) return [another];
-	const same = one.provider === another?.provider && one.id === another.id;
-	return same || another === undefined || !isPhysical(another) ? [one] : [one, another];
+	return another === undefined || isSameModel(one, another) || !isPhysical(another) ? [one] : [one, another];
+}
+
+function isSameModel(one: PiModel, another: PiModel | undefined): boolean {
+	return one.provider === another?.provider && one.id === another.id;
 }
 
 export function find(ctx: ExtensionContext, target: string): PiModel | undefined {

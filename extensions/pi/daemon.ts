@@ -15,6 +15,8 @@ interface Installed {
 	version: string;
 	command: string[];
 	address: string;
+	/** What puts the extension in place once more. */
+	again: string;
 }
 
 interface Address {
@@ -56,6 +58,10 @@ export class Daemon {
 
 	get command(): string[] {
 		return this.installed?.command ?? ["ullage"];
+	}
+
+	get again(): string {
+		return this.installed?.again ?? "ullage pi install";
 	}
 
 	get version(): string {
