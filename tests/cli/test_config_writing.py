@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ullage.cli.config.toml_text import set_line
-from ullage.cli.config.writing import set_value
+from ullage.cli.config.writing import set_value, unset_value
 from ullage.core.errors import InputError
 
 KEY = "routing.policy"
@@ -25,7 +25,7 @@ KEY = "routing.policy"
         ("[routing]\nshadow = true\n", '[routing]\npolicy = "cost"\nshadow = true\n'),
         (
             "[routing]\n# mine\npolicy = 'best' # why\nshadow = true\n",
-            '[routing]\n# mine\npolicy = "cost"\nshadow = true\n',
+            '[routing]\n# mine\npolicy = "cost" # why\nshadow = true\n',
         ),
         ("routing.policy = 'best'\n[store]\n", 'routing.policy = "cost"\n[store]\n'),
         ("[routing.quota]\nenabled = true\n", '[routing.quota]\nenabled = true\n\n[routing]\npolicy = "cost"\n'),
@@ -50,6 +50,38 @@ def test_a_value_is_set_in_its_place(tmp_path: Path, before: str, after: str) ->
     written = set_value(file, KEY, "cost")
     assert (file.read_text(), written.changed) == (after, True)
     assert written.backup is not None and Path(written.backup).read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[routing]\n# mine\npolicy = 'best' # why\nshadow = true\n", "[routing]\n# mine\nshadow = true\n"),
+        ("routing.policy = 'best'\n[store]\n", "[store]\n"),
+        ("mode = 'managed'\n[routing]\npolicy = 'best'", "mode = 'managed'\n[routing]"),
+    ],
+)
+def test_a_value_is_taken_out_of_its_place(tmp_path: Path, before: str, after: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(before)
+    assert unset_value(file, KEY).changed
+    assert file.read_text() == after
+    assert not unset_value(file, KEY).changed
+    assert not list(tmp_path.glob("*backup*"))
+
+
+def test_a_value_within_another_statement_is_not_taken_out(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("routing = { policy = 'best', shadow = true }\n")
+    with pytest.raises(InputError, match="cannot be changed"):
+        unset_value(file, KEY)
+    assert file.read_text() == "routing = { policy = 'best', shadow = true }\n"
+
+
+def test_a_sign_within_a_value_begins_no_remark(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('data_dir = "/a#b" # mine\n')
+    set_value(file, "data_dir", "/c", backup=False)
+    assert file.read_text() == 'data_dir = "/c" # mine\n'
 
 
 def test_a_file_that_there_is_not_is_made_for_its_owner_alone(tmp_path: Path) -> None:

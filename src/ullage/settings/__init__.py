@@ -3,7 +3,7 @@
 from ullage.core.privacy.hosts import is_loopback
 
 from .catalog import Setting, catalog, record_settings, sections
-from .load import Loaded, check_file, debug_wanted, environment, load_file, load_settings
+from .load import Loaded, check_file, debug_wanted, environment, load_file, load_settings, try_text
 from .orders import ORDERS
 from .paths import Paths
 from .provenance import Problem, Source
@@ -53,4 +53,5 @@ __all__ = [
     "record_settings",
     "resolve_upstreams",
     "sections",
+    "try_text",
 ]

@@ -11,7 +11,7 @@ from ullage.core.errors import SettingsError
 
 from .catalog import UPSTREAMS, variables
 from .provenance import Problem, Source, SourceKind
-from .toml_file import KeyPath, TomlError, flatten, read_toml
+from .toml_file import KeyPath, TomlEntry, TomlError, flatten, parse_toml, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +57,18 @@ def read_file(path: Path, kind: SourceKind, *, required: bool = False) -> Layer:
         return Layer(kind=kind)
     except TomlError as error:
         return Layer(kind=kind, problems=(unreadable(path, kind, error),))
+    return _layer(found, path, kind)
+
+
+def read_text(text: str, path: Path, kind: SourceKind) -> Layer:
+    """What a settings file would say if it held this text."""
+    try:
+        return _layer(parse_toml(text), path, kind)
+    except TomlError as error:
+        return Layer(kind=kind, problems=(unreadable(path, kind, error),))
+
+
+def _layer(found: list[TomlEntry], path: Path, kind: SourceKind) -> Layer:
     entries = (
         Entry(
             key=entry.key,

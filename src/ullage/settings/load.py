@@ -13,7 +13,7 @@ from ullage.core.errors import SettingsError
 
 from .catalog import UPSTREAMS, catalog
 from .judge import judge
-from .layers import Layer, read_environment, read_file, read_flags
+from .layers import Layer, read_environment, read_file, read_flags, read_text
 from .paths import PROJECT_FILE, Paths, find_paths, home_folder
 from .project_limits import keep_to_models, keep_to_pool
 from .provenance import Choice, Problem, Source
@@ -68,6 +68,18 @@ def load_settings(
         layers.append(read_file(paths.project_file, "project"))
     layers += [read_environment(environ, cwd), read_flags(flags or {}, cwd)]
     return resolve(layers, paths)
+
+
+def try_text(path: Path, text: str, *, environ: Mapping[str, str] | None = None) -> tuple[Problem, ...]:
+    """What would be wrong with this text in a settings file, where everything else stays: the user's, else the project's."""
+    environ = environment() if environ is None else environ
+    paths = find_paths(environ, cwd=path.parent)
+    user = path == paths.user_file
+    layers = [
+        read_text(text, path, "user") if user else read_file(paths.user_file, "user"),
+        *(() if user else (read_text(text, path, "project"),)),
+    ]
+    return tuple(one for one in resolve(layers, paths).problems if one.source.file == str(path))
 
 
 def check_file(path: Path, *, environ: Mapping[str, str] | None = None) -> tuple[Problem, ...]:

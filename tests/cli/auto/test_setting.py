@@ -152,7 +152,7 @@ def test_a_policy_for_all_is_written_into_the_settings_and_the_rest_stays(
     backup = config.with_name("config.toml.ullage-backup")
     assert status == 0
     assert out.splitlines()[1:] == [f"written  {config}", f"backup   {backup}"]
-    assert config.read_text() == before.replace("policy = 'balanced'  # as it comes", 'policy = "cost"')
+    assert config.read_text() == before.replace("policy = 'balanced'  #", 'policy = "cost"  #')
     assert backup.read_text() == before
     assert set_for(data_dir, ATTIC) == {"policy": "cost"}
     assert run("auto", "mode", "cost", "--default")[1].splitlines()[1:] == [f"It stands in {config} already."]

@@ -11,6 +11,7 @@ import msgspec
 
 from ullage.cli.config.toml_text import field_lines, members, toml_value
 from ullage.cli.output import print_json
+from ullage.cli.records import table
 from ullage.settings import catalog, load_settings, resolve_upstreams
 
 if TYPE_CHECKING:
@@ -18,19 +19,22 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@click.argument("key", required=False)
+@click.option("--defaults", is_flag=True, help="A table: each setting, its default, and where its value comes from.")
 @click.option("--sources", is_flag=True, help="Say where each value comes from.")
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="Settings file in place of the user's.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with sources, problems and paths.")
-def command(sources: bool, config: Path | None, as_json: bool) -> None:
-    """Print every setting with its value.
+def command(key: str | None, defaults: bool, sources: bool, config: Path | None, as_json: bool) -> None:
+    """Print every setting with its value, or with KEY one setting or section, as a table with its defaults.
 
-    The output is itself a settings file. Values that cannot be used are named on standard error.
+    Without KEY and --defaults the output is itself a settings file. Values that cannot be used are named on standard error.
     """
     loaded = load_settings(config=config)
     if as_json:
         print_json(report(loaded))
         return
-    click.echo(toml_text(loaded, sources=sources))
+    tabled = defaults or key is not None
+    click.echo("\n".join(default_table(loaded, key)) if tabled else toml_text(loaded, sources=sources))
     for problem in loaded.problems:
         click.echo(f"ullage: {problem}", err=True)
 
@@ -54,6 +58,29 @@ def values(loaded: Loaded) -> dict[str, Any]:
     found = {key: value for key, value in found.items() if value is not None or key.startswith("upstreams.")}
     found["data_dir"] = str(loaded.paths.data_dir)
     return found | {f"upstreams.{dialect}": root for dialect, root in resolve_upstreams(loaded.settings).items()}
+
+
+def default_table(loaded: Loaded, key: str | None) -> list[str]:
+    """Each setting, or those of one key or section, with its value, its default and its source. Raises `CallError` for a key that
+    there is not."""
+    from .changing import find_setting
+
+    found = {
+        name: value
+        for name, value in values(loaded).items()
+        if key is None or name == key or name.startswith(f"{key}.")
+    }
+    if not found:
+        assert key is not None, "there are settings"
+        found = {find_setting(key).key: value_at(loaded.settings, key)}
+    rows = [
+        (name, _text(value), _text(catalog()[name].default), str(loaded.sources[name])) for name, value in found.items()
+    ]
+    return table(("setting", "value", "default", "from"), rows)
+
+
+def _text(value: Any) -> str:
+    return "-" if value is None or value is msgspec.NODEFAULT else toml_value(msgspec.to_builtins(value))
 
 
 def value_at(settings: Settings, key: str) -> Any:

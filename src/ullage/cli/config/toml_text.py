@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ullage.settings import TABLES
-from ullage.settings.toml_file import KeyPath, leaves, place_of, statements
+from ullage.settings.toml_file import KeyPath, Statement, leaves, place_of, statements, try_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,21 +66,47 @@ def _insert_at_top(text: str, added: list[str]) -> str:
 
 def set_line(text: str, section: str, name: str, value: Any) -> str:
     """A text of TOML with this value for a key of a section: in the place of its old one, else behind the section's header, else
-    in a section of its own at the end. What else stands in the text stays as it is, remarks of the key's line alone are lost."""
-    line, path = f"{name} = {toml_value(value)}", tuple(section.split("."))
-    lines = text.split("\n")
-    place: KeyPath = ()
-    for statement in statements(text):
-        if statement.header:
-            place = place_of(statement.data, {})
-        elif any(place + found == (*path, name) for found, _ in leaves(statement.data)):
-            dotted = f"{section}.{line}" if not place else line
-            return "\n".join([*lines[: statement.start], dotted, *lines[statement.end :]])
+    in a section of its own at the end. What else stands in the text stays as it is."""
+    line, lines = f"{name} = {toml_value(value)}", text.split("\n")
+    found = _find_statement(text, section, name)
+    if found is not None:
+        statement, at_top = found
+        dotted = f"{section}.{line}" if at_top and section else line
+        dotted += _remark("\n".join(lines[statement.start : statement.end]), statement)
+        return "\n".join([*lines[: statement.start], dotted, *lines[statement.end :]])
     longer = insert_lines(text, section, [line])
     if longer is not None:
         return longer
     block = f"[{section}]\n{line}\n"
     return f"{text.rstrip()}\n\n{block}" if text.strip() else block
+
+
+def drop_line(text: str, section: str, name: str) -> str:
+    """A text of TOML without a key of a section; what else stands in it stays as it is, remarks of the key's line alone go."""
+    lines, found = text.split("\n"), _find_statement(text, section, name)
+    if found is None:
+        return text
+    return "\n".join([*lines[: found[0].start], *lines[found[0].end :]])
+
+
+def _remark(written: str, statement: Statement) -> str:
+    """The remark behind a statement, with the blanks before it; a `#` within its value begins none."""
+    for found in re.finditer(r"[ \t]*#", written):
+        if try_toml(written[: found.start()]) == statement.data:
+            return written[found.start() :]
+    return ""
+
+
+def _find_statement(text: str, section: str, name: str) -> tuple[Statement, bool] | None:
+    """The statement that sets a key of a section, and whether it stands before all headers."""
+    path = (*(section.split(".") if section else ()), name)
+    place: KeyPath = ()
+    for statement in statements(text):
+        if statement.header:
+            place = place_of(statement.data, {})
+        elif any(place + found == path for found, _ in leaves(statement.data)):
+            return statement, not place
+    return None
 
 
 def toml_key(name: str) -> str:
