@@ -22,6 +22,7 @@ from ullage.core.quota import QuotaRules
 from ullage.engine.health import Health, Outcome
 from ullage.engine.quota import Answered, Quotas
 from ullage.gateway.token import load_token
+from ullage.pi.address import Address, write_address
 from ullage.settings.credentials import KEY_VARIABLES
 from ullage.stores import SqliteStore
 
@@ -384,6 +385,15 @@ def test_a_client_that_is_set_up_needs_the_daemon(
     monkeypatch.setattr("ullage.cli.doctor.addresses.find_daemon", lambda _: _nobody())
     found = check(capsys, "client")
     assert (found["status"], found["next"].startswith("Run `ullage serve`")) == ("warn", True)
+
+
+def test_a_daemon_that_picked_its_port_is_found_where_it_said_so(
+    serve: Serve, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, data_dir: Path
+) -> None:
+    monkeypatch.setenv("ULLAGE_SERVER__PORT", "0")
+    assert check(capsys, "daemon")["detail"].startswith("not running")
+    write_address(data_dir, Address(url=f"http://127.0.0.1:{serve(health(__version__))}", token_file=""))
+    assert check(capsys, "daemon")["detail"] == "running on the port that it picked"
 
 
 def _nobody() -> Any:

@@ -43,7 +43,7 @@ def command(context: click.Context, online: bool, as_json: bool) -> None:
 
 def check_all(loaded: Loaded, environ: Mapping[str, str], *, online: bool) -> list[Check]:
     """Every check, in the order they are told. With `online` the providers are asked too, which may take seconds."""
-    listener = addresses.find_daemon(loaded.settings.server)
+    listener = addresses.find_daemon(loaded)
     return [
         installation.python(),
         installation.packages(),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ullage._version import __version__
+from ullage.pi.address import is_running, read_address
 from ullage.settings import is_loopback, resolve_upstreams
 from ullage.settings.proxies import find_proxies
 
@@ -16,13 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ullage.core.wire import Dialect
-    from ullage.settings import Loaded, ServerSettings
+    from ullage.settings import Loaded
 
 
-def find_daemon(server: ServerSettings) -> Listener:
-    """Who has the daemon's own address."""
+def find_daemon(loaded: Loaded) -> Listener:
+    """Who has the daemon's own address; where it picks a port, the one that the last daemon has told of."""
+    server = loaded.settings.server
     if server.port == 0:
-        return Listener(kind="nobody")
+        address = read_address(loaded.paths.data_dir)
+        return find_listener(address.url) if address is not None and is_running(address) else Listener(kind="nobody")
     host = f"[{server.host}]" if ":" in server.host else server.host
     return find_listener(f"http://{host}:{server.port}")
 
@@ -30,7 +33,7 @@ def find_daemon(server: ServerSettings) -> Listener:
 def daemon(loaded: Loaded, listener: Listener) -> Check:
     """Whether the daemon runs, or could."""
     host, port = loaded.settings.server.host, loaded.settings.server.port
-    address = f"{host}:{port}"
+    address = f"{host}:{port}" if port else "the port that it picked"
     match listener.kind:
         case "ullage" if listener.version == __version__:
             return Check(id="daemon", title="Daemon", status="ok", detail=f"running on {address}")
