@@ -3,7 +3,9 @@
 import { spawn } from "node:child_process";
 import { writeSync } from "node:fs";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { Account } from "./account.ts";
 import type { Bridge } from "./bridge.ts";
+import { usable } from "./models.ts";
 
 const NAMES = {
 	context: "What fills the context, and what ullage does with it",
@@ -22,16 +24,29 @@ const WORDS: Record<string, Record<string, string[]>> = {
 		explain: [],
 		included: ["all"],
 		excluded: ["all"],
-		pins: [],
-		pin: [],
+		retrieved: [],
+		project: [],
+		pins: ["all"],
+		pin: ["--scope session", "--scope branch", "--scope project", "--classification", "--source", "--file", "--supersedes"],
 		unpin: [],
-		memory: ["list", "add", "supersede", "invalidate", "expire"],
+		memory: ["list", "list all", "add", "supersede", "invalidate", "expire", "sources", "exclude", "include"],
 		privacy: [],
 		artifacts: [],
+		summaries: [],
+		compaction: [],
+		"compact-preview": [],
+		continuation: [],
+		ranking: ["status", "feedback", "train"],
+		quality: [],
 		metrics: [],
 		storage: [],
 		health: [],
-		config: ["show"],
+		"rebuild-index": [],
+		config: ["show", "set", "set --global", "unset", "unset --global"],
+		history: ["status", "search", "read"],
+		rebase: ["--dry-run", "--recover"],
+		adapter: [],
+		help: [],
 	},
 	"auto-model": {
 		on: [],
@@ -40,9 +55,10 @@ const WORDS: Record<string, Record<string, string[]>> = {
 		why: [],
 		plan: [],
 		task: [],
+		outcome: ["success", "failure", "unknown"],
 		models: [],
 		providers: [],
-		history: [],
+		history: ["session"],
 		metrics: [],
 		quota: [],
 		budget: [],
@@ -55,11 +71,19 @@ const WORDS: Record<string, Record<string, string[]>> = {
 		unpin: [],
 		thinking: ["auto", "pi", ...LEVELS.map((level) => `fixed ${level}`)],
 		feedback: ["good", "bad"],
-		outcome: ["success", "failure", "unknown"],
+		help: [],
 	},
 };
 /** Words that ask for one of theirs when they stand alone. */
-const ASKED = new Set(["mode", "thinking"]);
+const ASKED = new Set(["mode", "thinking", "pool", "pin"]);
+
+/** The words of a command, with those that are known only now. */
+function wordsOf(name: string, bridge: Bridge): Record<string, string[]> {
+	if (name !== "auto-model") return WORDS[name]!;
+	const models = bridge.ctx === undefined ? [] : usable(bridge.ctx).map(({ provider, id }) => `${provider}/${id}`);
+	const pools = bridge.daemon.met?.pools ?? [];
+	return { ...WORDS[name]!, pin: models, pool: [...pools, "off"] };
+}
 
 export function complete(words: Record<string, string[]>, typed: string): { value: string; label: string }[] | null {
 	const first = /^(\S+)\s/.exec(typed)?.[1];
@@ -70,21 +94,23 @@ export function complete(words: Record<string, string[]>, typed: string): { valu
 
 /** What was typed, with the choice that it leaves open; undefined where the user makes none. */
 async function choose(words: Record<string, string[]>, typed: string, ctx: ExtensionContext): Promise<string | undefined> {
-	if (!ASKED.has(typed) || !ctx.hasUI || words[typed] === undefined) return typed;
-	const chosen = await ctx.ui.select(typed, words[typed]!);
+	const values = words[typed] ?? [];
+	if (!ASKED.has(typed) || !ctx.hasUI || values.length < 2) return typed;
+	const chosen = await ctx.ui.select(typed, values);
 	return chosen === undefined ? undefined : `${typed} ${chosen}`;
 }
 
 export function registerCommands(pi: ExtensionAPI, bridge: Bridge): void {
+	const account = new Account(pi);
 	const register = (command: string, name: keyof typeof NAMES) =>
 		pi.registerCommand(command, {
 			description: `${NAMES[name]} (ullage)`,
-			getArgumentCompletions: (typed) => complete(WORDS[name]!, typed),
+			getArgumentCompletions: (typed) => complete(wordsOf(name, bridge), typed),
 			handler: async (args, ctx) => {
-				const words = await choose(WORDS[name]!, args.trim(), ctx);
+				const words = await choose(wordsOf(name, bridge), args.trim(), ctx);
 				if (words === undefined) return;
 				await bridge.settle();
-				const text = await run(bridge, name, words, ctx);
+				const text = await run(bridge, name, words, ctx, account.tell(ctx));
 				if (bridge.ctx === undefined) return; // Pi is at another session by now
 				show(ctx, name, text);
 				await bridge.mirror();
@@ -99,21 +125,23 @@ export function registerCommands(pi: ExtensionAPI, bridge: Bridge): void {
 }
 
 /** Runs a command of ours and gives what it prints; what goes wrong is printed, too. */
-function run(bridge: Bridge, name: string, args: string, ctx: ExtensionContext): Promise<string> {
+function run(bridge: Bridge, name: string, args: string, ctx: ExtensionContext, account: unknown): Promise<string> {
 	const [program, ...before] = bridge.daemon.command;
 	const model = ctx.model ? `${ctx.model.provider}/${ctx.model.id}` : "";
-	const given = ["pi", "command", name, "--session", bridge.session, "--model", model, "--", args];
+	const given = ["pi", "command", name, "--session", bridge.session, "--model", model, "--host", "--", args];
 	return new Promise((done) => {
 		const child = spawn(program!, [...before, ...given], {
 			cwd: ctx.cwd,
 			env: { ...process.env, COLUMNS: String(Math.max(40, (process.stdout.columns ?? 100) - 4)) },
-			stdio: ["ignore", "pipe", "pipe"],
+			stdio: ["pipe", "pipe", "pipe"],
 		});
 		let text = "";
 		child.stdout.setEncoding("utf8").on("data", (piece) => (text += piece));
 		child.stderr.setEncoding("utf8").on("data", (piece) => (text += piece));
 		child.on("error", (error) => done(`ullage: ${error.message}`));
 		child.on("close", () => done(text.trimEnd()));
+		child.stdin.on("error", () => {}); // it has ended already, and says why
+		child.stdin.end(JSON.stringify(account));
 	});
 }
 

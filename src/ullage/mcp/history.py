@@ -20,7 +20,7 @@ from ullage.stores.report import iso_time
 from .answers import DATA_NOTE, fit, lines_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ullage.stores.base import ArtifactRecord
@@ -80,6 +80,14 @@ class _Searched(NamedTuple):
     unreadable: int
 
 
+class Extent(NamedTuple):
+    """What a search would go through: the newest sessions of all that are recorded of the project, and kept tool results."""
+
+    sessions: int
+    sessions_in_all: int
+    artifacts: int
+
+
 class HistoryTools:
     """Remembers what it found, so that it can be read; that memory ends with the process."""
 
@@ -125,6 +133,20 @@ class HistoryTools:
             )
         about = {"handle": handle, **_origin(passage)}
         return lines_answer(about, self._clear(read_again(passage)), line, lines, self._project.caps.inline_chars)
+
+    def extent(self) -> Extent:
+        """How much there is to be searched. Raises `StoreError`."""
+        paths = list(project_sessions(self._project.home, self._project.folders))
+        return Extent(len(list(_newest(paths))), len(paths), len(self._recent_artifacts()))
+
+    @property
+    def handles(self) -> dict[str, Passage]:
+        """What was found, by the names that it can be read under."""
+        return dict(self._handles)
+
+    def recall(self, handles: Mapping[str, Passage]) -> None:
+        """Takes in what an earlier process has found."""
+        self._handles.update(handles)
 
     def _go_through(self, query: str, most: int) -> tuple[list[_Hit], _Searched]:
         """The hits, those with the whole phrase first and then the newest, and what was looked into."""

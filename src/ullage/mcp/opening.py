@@ -19,7 +19,7 @@ from .artifacts import ArtifactTools
 from .history import ARTIFACTS, HistoryTools
 from .keeping import KeepingTools
 from .project import Clear, Project
-from .server import Tools
+from .tools import Tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable

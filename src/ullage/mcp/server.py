@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio.to_thread
 from mcp.server.mcpserver import Context, MCPServer
@@ -20,9 +20,8 @@ from .history import RESULTS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .artifacts import ArtifactTools
-    from .history import HistoryTools
     from .keeping import KeepingTools
+    from .tools import Tools
 
 INSTRUCTIONS = (
     "Looks up what this project's conversations no longer hold. A tool result that reads `[ullage artifact: …]` is kept in full: "
@@ -63,14 +62,6 @@ def _tell_arguments(name: str, error: ValidationError) -> str:
         for one in error.errors(include_url=False, include_input=False, include_context=False)
     )
     return f"{name} was not run: {'; '.join(wrong)}."
-
-
-class Tools(NamedTuple):
-    """What the server gives access to."""
-
-    artifacts: ArtifactTools
-    history: HistoryTools
-    keeping: KeepingTools
 
 
 def make_server(tools: Tools) -> MCPServer[Any]:

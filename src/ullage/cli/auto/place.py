@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -17,12 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ullage.cli.route_models import Found
+    from ullage.core.routing.filtering import Candidate
+    from ullage.core.routing.route import RouteConfig
     from ullage.engine.steering import Key
     from ullage.settings import Loaded, Settings
     from ullage.stores import Reader, Store
 
 EVERY_SESSION = ""
 """Named here and in engine.steering, which is not loaded to print a help screen."""
+
+_offered: ContextVar[Callable[[RouteConfig], tuple[Candidate, ...]] | None] = ContextVar("offered", default=None)
 
 session_option = click.option(
     "--session", metavar="ID", help="This session; the beginning of its id is enough. [the newest routed one]"
@@ -157,19 +162,32 @@ def tell_set(
     print_lines([safe(f"{done} for {place.who}."), *(safe(f"Note: {note}.") for note in notes)])
 
 
+@contextlib.contextmanager
+def offering(candidates: Callable[[RouteConfig], tuple[Candidate, ...]]) -> Iterator[None]:
+    """Within it, these are all whom there is to choose among: whoever asks has models of its own."""
+    token = _offered.set(candidates)
+    try:
+        yield
+    finally:
+        _offered.reset(token)
+
+
 def candidates_of(place: Place, *, keyless: bool = False) -> Found:
     """Whom the session's next request could go to: those that speak its client's dialect; of a new session, any.
 
     As the daemon sees it, which may have other keys than this shell. Where none has told of its keys, with `keyless` also those
     that only want one. Raises `InputError` where nobody can be reached.
     """
-    from ullage.cli.route_models import find_candidates
+    from ullage.cli.route_models import Found, find_candidates
     from ullage.core.wire import DIALECTS
     from ullage.engine.judging import newest_decision
     from ullage.engine.key_names import recall_key_names, see_as_daemon
     from ullage.settings import environment
     from ullage.settings.route_config import make_route_config
 
+    offered = _offered.get()
+    if offered is not None:
+        return Found(offered(make_route_config(place.settings)))
     newest = newest_decision(place.store, place.session) if place.session else None
     spoken = tuple(one for one in DIALECTS if newest is None or one == newest.dialect)
     config, environ, names = make_route_config(place.settings), environment(), recall_key_names(place.store)

@@ -6,15 +6,22 @@ put into those, for the session that asks.
 
 from __future__ import annotations
 
-import shlex
+import sys
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from ullage.core.errors import CallError
+from ullage.core.terminal import safe
+
+from .lines import sort_out, split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from .asked import Asked, Group, Row, Table
+
+_USUAL = "status"
+_HELP = "help"
 
 
 @click.command()
@@ -22,25 +29,85 @@ if TYPE_CHECKING:
 @click.argument("words", default="")
 @click.option("--session", default="", help="The session in Pi.")
 @click.option("--model", default="", help="The model that Pi is at, as provider/model.")
-def command(name: str, words: str, session: str, model: str) -> int:
+@click.option("--host", is_flag=True, help="Standard input holds what Pi says of itself.")
+def command(name: str, words: str, session: str, model: str, host: bool) -> int:
     """Answer a command that was typed in Pi, as /context or /auto-model; WORDS is what followed it."""
+    from .asked import Asked, Host, read_host
+    from .words import AUTO_MODEL, CONTEXT
+
+    told = read_host(sys.stdin.buffer.read()) if host else Host()
+    asked = Asked(session=session, model=model, host=told)
+    return answer_typed(name, CONTEXT if name == "context" else AUTO_MODEL, words, asked)
+
+
+def answer_typed(name: str, table: Table, line: str, asked: Asked) -> int:
+    """Answers a line for a table of commands; an exit status. Raises `CallError` for a line that makes no sense."""
     from ullage.cli import answer
 
-    from .words import AUTO_MODEL, CONTEXT, Asked
+    found = _find(table, line)
+    if isinstance(found, str):
+        click.echo("\n".join(usage(name, table, found)))
+        return 0 if found == _HELP else 2
+    title, row, rest = found
+    asked = replace(asked, words=(rest,) if rest else ()) if row.raw else _read(asked, row, rest)
+    _check_number(f"/{name} {title} {row.takes}".rstrip(), row, len(asked.words))
+    answered = row.answer(asked)
+    return answered if isinstance(answered, int) else answer(list(answered))
 
-    asked = Asked(session=session, model=model, words=tuple(split(words)))
-    table = CONTEXT if name == "context" else AUTO_MODEL
-    first = asked.words[0] if asked.words else "status"
-    row: Callable[[Asked], Sequence[str] | int] | None = table.get(first)
-    if row is None:
-        raise CallError(f"/{name} {first[:40]}: there is no such command.", hint=f"Known: {', '.join(table)}.")
-    found = row(asked)
-    return found if isinstance(found, int) else answer(list(found))
+
+def usage(name: str, table: Table, word: str) -> list[str]:
+    """What there is to be typed, below what was: `word`."""
+    entries = {
+        f"{title} {row.takes}".rstrip(): _does(row)
+        for first, entry in table.items()
+        for title, row in _titles(first, entry)
+    }
+    width = max(map(len, entries))
+    lines = [f"  {one:{width}}  {does}" for one, does in entries.items()]
+    head = [] if word == _HELP else [f"There is no /{name} {safe(word[:40])}."]
+    return [*head, f"/{name} is followed by:", *lines]
 
 
-def split(words: str) -> list[str]:
-    """The words of a line: quotes group, a backslash escapes. Raises `CallError` for a quote that does not end."""
-    try:
-        return shlex.split(words)
-    except ValueError as error:
-        raise CallError(f"What was typed cannot be read: {error}.", hint="Close the quote.") from error
+def _does(row: Row) -> str:
+    options = " ".join(f"--{one}" for one in sorted(row.flags | row.values) if f"[{one}]" not in row.takes)
+    return f"{row.does} ({options})" if options else row.does
+
+
+def _titles(first: str, entry: Row | Group) -> list[tuple[str, Row]]:
+    from .asked import Group
+
+    if isinstance(entry, Group):
+        return [(f"{first} {second}", row) for second, row in entry.rows.items()]
+    return [(first, entry)]
+
+
+def _find(table: Table, line: str) -> tuple[str, Row, str] | str:
+    """The command that a line begins with: its name, what it is, and what follows. A word that is none is given back."""
+    from .asked import Group
+
+    first, rest = _cut(line)
+    entry = table.get(first or _USUAL)
+    if entry is None:
+        return first
+    if not isinstance(entry, Group):
+        return first or _USUAL, entry, rest
+    second, after = _cut(rest)
+    if not second or second.startswith("--"):
+        second, after = entry.usual, rest
+    row = entry.rows.get(second)
+    return f"{first} {second}" if row is None else (f"{first} {second}", row, after)
+
+
+def _cut(line: str) -> tuple[str, str]:
+    first, *rest = line.strip().split(maxsplit=1) or [""]
+    return first, rest[0] if rest else ""
+
+
+def _read(asked: Asked, row: Row, rest: str) -> Asked:
+    words, options = sort_out(split(rest), row)
+    return replace(asked, words=words, options=options)
+
+
+def _check_number(whole: str, row: Row, number: int) -> None:
+    if number < row.least or (row.most is not None and number > row.most and not row.raw):
+        raise CallError(f"Write {whole}.", hint=row.does)
