@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from .facts import SliceFacts
+from .facts import SYSTEM_ROLES, SliceFacts
 from .pairing import Pairing, pair
 
 GroupKind = Literal["turn", "prefix", "summary", "system"]
@@ -149,7 +149,7 @@ def _draft(facts: Sequence[SliceFacts], indices: Iterable[int]) -> tuple[list[_D
     turn: _Draft | None = None
     for index in indices:
         fact = facts[index]
-        if fact.system:
+        if fact.role in SYSTEM_ROLES:
             draft = _Draft("system")
             drafts.append(draft)
         elif fact.opens_turn or fact.summary or turn is None:

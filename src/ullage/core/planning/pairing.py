@@ -95,7 +95,7 @@ class _Reading:
             self._settled[key] = (index, run)
         if fact.opens_turn:
             self._opener = index
-        if fact.system:
+        if fact.role in SYSTEM_ROLES:
             return
         if self.lead is not None and (fact.opens_turn or (fact.answers and fact.role != "assistant")):
             self._faults.append(Fault(self.lead, "reasoning-without-successor"))
