@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import pytest
 
+from tests.sources.rows import pi_entry, pi_header, pi_reply, pi_user, write_lines
 from ullage.cli import main
 from ullage.core.wire import DIALECTS
 from ullage.testing import FakeProvider, make_request, make_tools, make_turns
@@ -186,6 +187,60 @@ def test_a_session_is_planned_as_its_client_would_send_it(capsys: Screen, tmp_pa
     assert (status, err) == (0, "")
     assert shown.startswith("Plan for ")
     assert "Go on." in json.dumps(json.loads(out.read_bytes()))
+
+
+@pytest.mark.parametrize("api", ["anthropic-messages", "openai-completions", "openai-responses"])
+def test_what_a_session_of_pi_says_is_to_be_kept_is_kept(capsys: Screen, tmp_path: Path, api: str) -> None:
+    base = {"schemaVersion": 1, "createdAt": 1, "operation": "add"}
+    pins = (
+        {"id": "p1", "scope": "session", "content": "MARK-PIN"},
+        {"id": "p2", "scope": "project", "content": "MARK-PROJECT", "projectPath": "/project"},
+        {"id": "p3", "scope": "project", "content": "MARK-ELSEWHERE", "projectPath": "/elsewhere"},
+        {"id": "p4", "scope": "branch", "content": "MARK-BRANCH", "branchLeafId": "a1"},
+        {"id": "p5", "scope": "branch", "content": "MARK-OTHER-BRANCH", "branchLeafId": "x1"},
+    )
+    ours = {"id": "m1", "created_ms": 2, "kind": "pin", "scope": "session", "session": "0198-pi", "op": "add"}
+    path = write_lines(
+        tmp_path / "session.jsonl",
+        [
+            pi_header(),
+            pi_user("u1", None, "MARK-FIRST"),
+            pi_reply("a1", "u1", "MARK-ANSWER", api=api),
+            pi_user("u2", "a1", "MARK-FILLER " + "word " * 4_000),
+            pi_reply("a2", "u2", api=api),
+            pi_entry("label", "l1", "a2", targetId="a1", label="ds4:pin"),
+            *(
+                pi_entry(
+                    "custom",
+                    pin["id"],
+                    "l1",
+                    customType="ds4-context-pin-v1",
+                    data={**base, "mutationId": pin["id"], "item": pin},
+                )
+                for pin in pins
+            ),
+            pi_entry(
+                "custom",
+                "k1",
+                "p5",
+                customType="ullage.kept",
+                data={**ours, "item": "i1", "payload": {"text": "MARK-OURS"}},
+            ),
+            pi_entry("custom", "k2", "k1", customType="ullage.kept", data="nonsense"),
+            pi_user("u3", "k2", "And now?"),
+            pi_reply("a3", "u3", api=api),
+        ],
+    )
+    out = tmp_path / "planned.json"
+    status, shown, err = call(capsys, str(path), "--input-limit", "3000", "--emit", str(out), "--json")
+    assert (status, err) == (0, "")
+    sent = out.read_text()
+    kept = ("MARK-FIRST", "MARK-ANSWER", "MARK-PIN", "MARK-PROJECT", "MARK-BRANCH", "MARK-OURS")
+    left = ("MARK-FILLER", "MARK-ELSEWHERE", "MARK-OTHER-BRANCH")
+    assert [mark for mark in kept if mark not in sent] == [] and [mark for mark in left if mark in sent] == []
+    report = json.loads(shown)
+    reasons = [one["reason"] for one in report["included"]]
+    assert reasons == ["labelled-pin", "labelled-pin", "current"] and len(report["supplements"]) == 4
 
 
 def test_a_shape_that_is_not_planned_is_told(capsys: Screen, body: str) -> None:

@@ -359,3 +359,75 @@ def test_models_may_change_in_the_middle(path: Path) -> None:
     )
     assert [call.model for call in session.calls] == ["claude-opus-4-5", "glm-5.2"]
     assert [step.switched for step in session.steps()] == [True]
+
+
+def pi_label(name: str, parent: str, target: str, label: str | None = None) -> Row:
+    return pi_entry("label", name, parent, targetId=target, **({} if label is None else {"label": label}))
+
+
+def test_labels_are_told_by_the_messages_that_they_are_on(path: Path) -> None:
+    session = read(
+        path,
+        pi_header(),
+        pi_user("u1", None, "one"),
+        pi_reply("a1", "u1", "first"),
+        pi_label("l1", "a1", "u1", "ds4:pin"),
+        pi_label("l2", "l1", "a1", "bookmark"),
+        pi_label("l3", "l2", "a1", "ds4:pin the answer"),
+        pi_user("u2", "l3", "two"),
+        pi_label("l4", "u2", "u2", "ds4:pin"),
+        pi_label("l5", "l4", "u2"),
+        pi_label("l6", "l5", "nobody", "ds4:pin"),
+        pi_reply("a2", "l6", "second", prompt=140),
+    )
+    assert session.labels() == {0: "ds4:pin", 1: "ds4:pin the answer"}
+    assert session.labels(0) == {0: "ds4:pin"}
+
+
+def test_a_label_of_a_message_that_was_compacted_is_on_nothing(path: Path) -> None:
+    session = read(
+        path,
+        pi_header(),
+        pi_user("u1", None, "one"),
+        pi_reply("a1", "u1", "first"),
+        pi_user("u2", "a1", "two"),
+        pi_entry("compaction", "c1", "u2", summary="so far", firstKeptEntryId="u2", tokensBefore=100),
+        pi_label("l1", "c1", "u1", "ds4:pin"),
+        pi_label("l2", "l1", "c1", "ds4:pin"),
+        pi_label("l3", "l2", "u2", "mine"),
+    )
+    assert texts(session) == ["so far", "two"]
+    assert session.labels() == {0: "ds4:pin", 1: "mine"}
+
+
+def test_what_was_left_about_what_is_kept_is_told_with_its_places_on_the_branch(path: Path) -> None:
+    def pin(name: str, parent: str, leaf: str) -> Row:
+        data = {"operation": "add", "item": {"branchLeafId": leaf}}
+        return pi_entry("custom", name, parent, customType="ds4-context-pin-v1", data=data)
+
+    session = read(
+        path,
+        pi_header(),
+        pi_user("u1", None, "one"),
+        pi_user("x1", "u1", "left behind"),
+        pin("p1", "u1", "u1"),
+        pin("p2", "p1", "x1"),
+        pi_entry("custom", "k1", "p2", customType="another", data={"item": {"branchLeafId": "p1"}}),
+        pi_entry("custom", "k2", "k1", customType="ullage.kept", data={"id": "mut_1"}),
+        pi_entry("custom", "k3", "k2", customType="ullage.kept"),
+    )
+    assert [one.name for one in session.left()] == ["ds4-context-pin-v1"] * 2 + ["ullage.kept"] * 2
+    assert [one.data for one in session.left()[2:]] == [{"id": "mut_1"}, None]
+    assert session.places == {"u1"}
+
+
+def test_entries_that_lead_back_to_each_other_end_the_branch(path: Path) -> None:
+    item = {"item": {"branchLeafId": "u1"}}
+    session = read(
+        path,
+        pi_header(),
+        pi_user("u1", None, "one"),
+        pi_entry("custom", "k1", "u1", customType="ds4-context-pin-v1", data=item),
+        pi_user("u1", "k1", "again"),
+    )
+    assert session.places == {"u1"}

@@ -21,6 +21,7 @@ from .records import json_option, print_lines, table, tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ullage.core.evidence.mutations import Item
     from ullage.core.planning import Awareness
     from ullage.core.planning.proposal import Proposal
     from ullage.core.planning.rows import Row
@@ -102,6 +103,8 @@ def _propose(
     from ullage.engine.proposing import Ask
 
     found = open_source(source, wishes)
+    labelled: frozenset[int] = frozenset()
+    kept: tuple[Item, ...] = ()
     if isinstance(found, Request):
         body, dialect = found.body, _dialect(found.shape)
         provider, model = found.wishes.provider, found.wishes.model
@@ -110,11 +113,21 @@ def _propose(
 
         sent = render_session(found, follows=query is not None)
         body, dialect = sent.body, sent.dialect
+        labelled, kept = sent.labelled, sent.kept
         provider, model = wishes.provider or sent.provider, wishes.model or sent.model
     if query is not None:
         body = _with_query(body, dialect, query)
     return planner.propose(
-        body, Ask(dialect=dialect, provider=provider, model=model, input_limit=input_limit, live=True)
+        body,
+        Ask(
+            dialect=dialect,
+            provider=provider,
+            model=model,
+            input_limit=input_limit,
+            live=True,
+            labelled=labelled,
+            kept=kept,
+        ),
     )
 
 

@@ -81,12 +81,7 @@ class Keeping:
         if not pins and not memories:
             return ()
 
-        def count(text: str) -> int:
-            return weigh_text(text, meter)
-
-        ranked = rank(memories, _request_text(conversation, facts)) if memories else ()
-        chosen = choose(ranked, self._limits, count)
-        return (*offer_pins(pins, count), *offer_memories(chosen.taken, count, steady=steady))
+        return offer_kept((*pins, *memories), conversation, facts, meter, self._limits, steady=steady)
 
     def note_sent(
         self,
@@ -111,6 +106,27 @@ class Keeping:
             return self._keeper.kept()
         except StoreError:
             return self._keeper.last
+
+
+def offer_kept(
+    items: Sequence[Item],
+    conversation: Conversation,
+    facts: Sequence[SliceFacts],
+    meter: Meter,
+    limits: MemoryLimits,
+    *,
+    steady: bool = False,
+) -> tuple[Supplement, ...]:
+    """Pins and memories that are for a request, as they may be added to it: every pin, and the memories that it bears on."""
+
+    def count(text: str) -> int:
+        return weigh_text(text, meter)
+
+    pins = [item for item in items if item.kind == "pin"]
+    memories = [item for item in items if item.kind == "memory"]
+    ranked = rank(memories, _request_text(conversation, facts)) if memories else ()
+    chosen = choose(ranked, limits, count)
+    return (*offer_pins(pins, count), *offer_memories(chosen.taken, count, steady=steady))
 
 
 def _applicable(kept: Kept, kind: Kind, asker: Asker, hashes: Sequence[int]) -> tuple[Item, ...]:

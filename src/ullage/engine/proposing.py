@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, to_builtins
@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 from ullage.core.accounting import make_meter
 from ullage.core.errors import InputError
 from ullage.core.planning import become_aware, heed_output, report_awareness, report_budget
-from ullage.core.planning.assembling import Scope, resolve_caps
+from ullage.core.planning.assembling import Scope, read_facts, resolve_caps
 from ullage.core.planning.manifest import report_plan
 from ullage.core.planning.proposal import Proposal, Terms, propose
 from ullage.core.planning.tail_context import TailTerms, draw_terms
@@ -18,23 +18,25 @@ from ullage.core.profiles.heuristics import NO_HEURISTICS, Heuristics
 from ullage.core.wire import parse_request
 from ullage.core.wire.output import requested_output
 from ullage.settings import Settings
+from ullage.settings.keeping import make_memory_limits
 from ullage.settings.policy import make_caps, make_policy
 
+from .keeping import offer_kept
 from .known import Known
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ullage.core.accounting import Meter
-    from ullage.core.planning import Awareness, Budget
-    from ullage.core.wire import Dialect
+    from ullage.core.evidence.mutations import Item
+    from ullage.core.planning import Awareness, Budget, Supplement
+    from ullage.core.wire import Conversation, Dialect
 
 
 class Ask(NamedTuple):
     """What a caller wants planned. `input_limit` are tokens by `estimator`; without one, limits are those that managed mode would
     draw for the model. `pins` are JSON pointers into the request. `excerpts`: long tool results may be shortened. `live`: the
     tail begins where managed mode begins that of a session's first request (`planning.tail` of the settings); else whole turns
-    are walked."""
+    are walked. `labelled` are messages that a label is to keep with all that they belong to, by their numbers in the request's
+    list, `kept` the pins and memories that are for it."""
 
     dialect: Dialect
     provider: str | None = None
@@ -45,6 +47,8 @@ class Ask(NamedTuple):
     pins: Sequence[str] = ()
     excerpts: bool = False
     live: bool = False
+    labelled: Collection[int] = ()
+    kept: Sequence[Item] = ()
 
 
 class Basis(Struct, frozen=True, kw_only=True):
@@ -86,12 +90,22 @@ class Planner:
             caps=caps,
             scope=ask.scope,
             pins=tuple(ask.pins),
+            labelled=frozenset(ask.labelled),
             excerpts=ask.excerpts,
             placement=planning.placement,
             rescue=planning.rescue_predecessor,
             tail=self._tail_terms(ask, model, awareness) if ask.live else None,
         )
-        return propose(conversation, self._meter(ask, model, estimator), terms), awareness
+        meter = self._meter(ask, model, estimator)
+        return propose(conversation, meter, terms, self._offer(ask, conversation, meter)), awareness
+
+    def _offer(self, ask: Ask, conversation: Conversation, meter: Meter) -> tuple[Supplement, ...]:
+        if not ask.kept:
+            return ()
+        facts = read_facts(conversation, meter).facts
+        settings = self._basis.settings
+        steady = settings.planning.placement != "latest-user"
+        return offer_kept(ask.kept, conversation, facts, meter, make_memory_limits(settings), steady=steady)
 
     def _tail_terms(self, ask: Ask, model: str | None, awareness: Awareness | None) -> TailTerms:
         """Under a limit of the caller, nothing is looked up of the model: prices are not known."""

@@ -3,12 +3,11 @@ there where our log does not have it (design, section 11). What DS4 has left the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from msgspec.structs import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.core.evidence import ds4
-from ullage.core.evidence.scopes import find_entry, name_copy
+from ullage.core.evidence.mirrored import own
+from ullage.core.evidence.scopes import find_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from ullage.stores import Store
 
     from .asking import Kept
-
-_SUPERSEDES = "supersedes"
 
 
 class Mirrored(NamedTuple):
@@ -29,15 +26,11 @@ class Mirrored(NamedTuple):
 
 
 def mirror(store: Store, asked: Kept, find_project: Callable[[str | None], str | None]) -> Mirrored:
-    """Takes in the changes that are not known here, and tells of those that the file lacks. Done twice, nothing changes.
-
-    Whatever a file says, its changes are for its own session, or for the project that Pi is in: a file from elsewhere pins
-    nothing for others. A fork's file begins with the changes of the session that it came from: it gets its own ones like them.
-    """
+    """Takes in the changes that are not known here, and tells of those that the file lacks. Done twice, nothing changes."""
     known = {mutation.id: mutation for mutation in store.mutations()}
     project = find_project(asked.cwd)
     held = {entry.id for entry in asked.entries}
-    found = [*(_own(entry, asked.session, project) for entry in asked.entries), *_of_ds4(asked, project)]
+    found = [*(own(entry, asked.session, project) for entry in asked.entries), *_of_ds4(asked, project)]
     for mine in found:
         held.add(mine.id)
         if mine.id not in known:
@@ -46,17 +39,6 @@ def mirror(store: Store, asked: Kept, find_project: Callable[[str | None], str |
         store.flush()
     missing = [one for one in known.values() if one.session == asked.session and one.id not in held]
     return Mirrored(missing, _find_places((*known.values(), *found), asked.session))
-
-
-def _own(entry: Mutation, session: str, project: str | None) -> Mutation:
-    if entry.scope == "project":
-        return replace(entry, session=session, project=project)
-    if entry.session in (None, session):
-        return replace(entry, session=session)
-    changes: dict[str, Any] = {"id": name_copy(entry.id, session), "item": name_copy(entry.item, session)}
-    if isinstance(old := entry.payload.get(_SUPERSEDES), str):
-        changes["payload"] = {**entry.payload, _SUPERSEDES: name_copy(old, session)}
-    return replace(entry, session=session, **changes)
 
 
 def _of_ds4(asked: Kept, project: str | None) -> list[Mutation]:

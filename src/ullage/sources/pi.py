@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from ullage.core.content import Media, Message, Part, ToolSpec, Usage, source_line
+from ullage.core.evidence import ds4
 from ullage.core.wire.media import from_base64
 from ullage.core.wire.requests.parts import call_part, media_part, other_part, result_part, text_part, thinking_part
 
@@ -66,6 +67,11 @@ is sealed."""
 
 _REFERENCE = "blob:"
 
+OUR_ENTRIES = "ullage.kept"
+"""What our extension calls an entry with a change to pins and memories."""
+
+_LEFT = frozenset({OUR_ENTRIES, *ds4.CUSTOM_TYPES})
+
 
 def recognises(row: dict[str, Any]) -> bool:
     """Whether a line is one of Pi's: its header, an entry with tree links, or a message of version 1."""
@@ -104,6 +110,7 @@ class _Entry(NamedTuple):
     record: int
     before: _Place
     after: _Place
+    parent: str | int | None = None
 
 
 _START = _Place(ROOT, ROOT, ROOT, None, ROOT)
@@ -122,6 +129,8 @@ class _PiScan(Scan):
         super().__init__()
         self._entries: dict[str | int, _Entry] = {}
         self._last: str | int | None = None
+        self._labels: dict[str, str | None] = {}
+        self._places: set[str] = set()
 
     def entry(self, record: int, row: dict[str, Any]) -> None:
         kind = row.get("type")
@@ -133,16 +142,35 @@ class _PiScan(Scan):
         if kind == "session":
             name = record
         self.time(row.get("timestamp"))
-        before = self._parent(row)
-        self._entries[name] = _Entry(record, before, before)
+        parent = self._find_parent(row)
+        before = self._place(parent)
+        self._entries[name] = _Entry(record, before, before, parent)
         after = self._follow(record, row, before)
-        self._entries[name] = _Entry(record, before, after)
+        self._entries[name] = _Entry(record, before, after, parent)
         self._last = name
 
     def finish(self) -> None:
         """The conversation stands where its last entry does."""
         place = self._place(self._last)
         self.head, self.prelude = place.sent, place.prelude
+        self._settle_marks()
+
+    def _settle_marks(self) -> None:
+        """Of an entry's labels the newest holds, where it does not take the others back."""
+        for name, label in self._labels.items():
+            if label and (entry := self._entries.get(name)) is not None:
+                self.labels[entry.record] = label
+        if self._places:
+            self.places = frozenset(self._places.intersection(self._branch()))
+
+    def _branch(self) -> set[str | int]:
+        """The entries from the newest back to the root. Where a name was given twice, they may lead back to each other."""
+        branch: set[str | int] = set()
+        name = self._last
+        while name is not None and name not in branch:
+            branch.add(name)
+            name = self._entries[name].parent
+        return branch
 
     def _header(self, row: dict[str, Any]) -> None:
         self.id = string(row.get("id"))
@@ -153,17 +181,17 @@ class _PiScan(Scan):
     def _place(self, name: str | int | None) -> _Place:
         return _START if name is None else self._entries[name].after
 
-    def _parent(self, row: dict[str, Any]) -> _Place:
-        """The place that an entry follows. A parent that is not in the file counts as the line before."""
+    def _find_parent(self, row: dict[str, Any]) -> str | int | None:
+        """The entry that an entry follows. A parent that is not in the file counts as the line before."""
         if "parentId" not in row:
-            return self._place(self._last)
+            return self._last
         parent = string(row["parentId"])
         if parent is not None and parent not in self._entries:
             self.unknown_parents += 1
-            return self._place(self._last)
+            return self._last
         if parent != self._last and self._place(parent) != self._place(self._last):
             self.rewinds += 1
-        return self._place(parent)
+        return parent
 
     def _follow(self, record: int, row: dict[str, Any], place: _Place) -> _Place:
         match row.get("type"):
@@ -175,8 +203,16 @@ class _PiScan(Scan):
                 return self._compaction(record, row, place)
             case "context_edit":
                 return self._edit(record, row, place)
-            case _:
-                return place
+            case "label":
+                self._labels[string(row.get("targetId")) or ""] = string(row.get("label"))
+            case "custom" if row.get("customType") in _LEFT:
+                self._leave(record, row)
+        return place
+
+    def _leave(self, record: int, row: dict[str, Any]) -> None:
+        self.left.append(record)
+        if place := string(mapping(mapping(row.get("data")).get("item")).get("branchLeafId")):
+            self._places.add(place)
 
     def _message(self, record: int, row: dict[str, Any], place: _Place) -> _Place:
         message = mapping(row.get("message"))

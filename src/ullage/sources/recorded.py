@@ -9,8 +9,9 @@ import msgspec
 
 from ullage.core.content import Context
 
+from .decoding import decode_object
 from .records import changed
-from .session import Call, Step
+from .session import Call, Left, Step
 from .trail import ROOT
 
 if TYPE_CHECKING:
@@ -57,12 +58,15 @@ class RecordedSession:
         self.rewinds = scan.rewinds
         self.problems = problems
         self.handmade = scan.handmade
+        self.places = scan.places
         self._records = records
         self._texts = texts
         self._messages = scan.messages
         self._preludes = scan.preludes
         self._units = scan.units
         self._complete = scan.complete
+        self._labels = scan.labels
+        self._left = scan.left
         self._ends = [(draft.prompt, draft.prelude) for draft in scan.calls]
         self._now = (scan.head, scan.prelude)
         self._last_prelude: tuple[int, Context] | None = None
@@ -103,6 +107,22 @@ class RecordedSession:
     def steps(self) -> tuple[Step, ...]:
         pairs = ((self.anchor(call.index), call) for call in self.calls if call.trusted)
         return tuple(self._step(self.calls[before], after) for before, after in pairs if before is not None)
+
+    def labels(self, call: int | None = None) -> dict[int, str]:
+        if not self._labels:
+            return {}
+        node, _ = self._end(call)
+        records = (self._units[self._messages.unit(step)].records[0] for step in self._messages.path(node))
+        labels = ((index, self._labels.get(record)) for index, record in enumerate(records))
+        return {index: label for index, label in labels if label is not None}
+
+    def left(self) -> tuple[Left, ...]:
+        texts = self._records.read((record,) for record in self._left)
+        try:
+            rows = [decode_object(record) for (record,) in texts]
+            return tuple(Left(str(row["customType"]), row.get("data")) for row in rows)
+        except (LookupError, TypeError, ValueError) as error:
+            raise changed(self._records.path) from error
 
     def _step(self, before: Call, after: Call) -> Step:
         node, _ = self._ends[after.index]

@@ -70,6 +70,11 @@ class Scan:
         self.headless = False
         self.handmade = False
         self.complete = False
+        # Labels by the records that they are on; the records of what extensions have left about what is to be kept; and which of
+        # the entries that those name are on the branch.
+        self.labels: dict[int, str] = {}
+        self.left: list[int] = []
+        self.places: frozenset[str] = frozenset()
 
     def time(self, value: object) -> int | None:
         """A time in epoch milliseconds. One that cannot be read shows that no client wrote the file."""

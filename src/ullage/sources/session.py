@@ -17,7 +17,7 @@ neighbouring rows of one role as one message).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -95,6 +95,13 @@ class Compaction(Struct, frozen=True, kw_only=True):
     trigger: str | None = None
 
 
+class Left(NamedTuple):
+    """What an extension has left in a session file, under a name of its own."""
+
+    name: str
+    data: Any
+
+
 class Problems(Struct, frozen=True, kw_only=True):
     """What could not be read, counted: nothing of it loses the session.
 
@@ -121,6 +128,7 @@ class Session(Protocol):
     `window` is the context window in tokens where the file states it.
     `parent` is the session this one was forked from, or whose sub-agent it is. `rewinds` counts the times the user went back to
     an earlier point. `handmade` is true when the file carries time stamps that no client writes: its figures measure nothing.
+    `places` are entries on its branch at which something is pinned.
     """
 
     path: str
@@ -137,6 +145,7 @@ class Session(Protocol):
     rewinds: int
     problems: Problems
     handmade: bool
+    places: frozenset[str]
 
     def context(self, call: int | None = None) -> Context:
         """What was sent in call number `call`; with `None`, what the next call would send (everything now in the window).
@@ -171,4 +180,12 @@ class Session(Protocol):
 
     def steps(self) -> tuple[Step, ...]:
         """Every trusted call with the trusted call before it on its branch, in the order of the file."""
+        ...
+
+    def labels(self, call: int | None = None) -> dict[int, str]:
+        """The user's labels on messages of `context(call)`, by their indexes. Pi has labels."""
+        ...
+
+    def left(self) -> tuple[Left, ...]:
+        """What extensions have left in the file about what is to be kept, in its order: in Pi's, DS4's and our own entries."""
         ...

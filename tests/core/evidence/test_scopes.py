@@ -8,7 +8,7 @@ import pytest
 
 from tests.core.evidence.keeping import change
 from ullage.core.evidence.mutations import replay
-from ullage.core.evidence.scopes import applicable, lies_on, name_branch
+from ullage.core.evidence.scopes import applicable, find_entry, lies_on, name_branch, name_entry
 
 CHAIN = (11, 22, 33)
 
@@ -44,6 +44,14 @@ def test_a_branch_goes_on_while_its_message_stands_where_it_stood(hashes: tuple[
 )
 def test_a_name_that_says_nothing_lies_nowhere(name: str | None) -> None:
     assert not lies_on(name, CHAIN)
+
+
+def test_a_branch_that_a_client_names_by_an_entry_goes_on_where_the_client_says() -> None:
+    pin = {"scope": "branch", "session": "s1", "branch": name_entry("e7")}
+    assert found(pin, places={name_entry("e7")})
+    assert not found(pin) and not found(pin, places={name_entry("e8")})
+    assert not found(pin, session="s2", places={name_entry("e7")})
+    assert (find_entry(name_entry("e7")), find_entry(name_branch(CHAIN)), find_entry(None)) == ("e7", None, None)
 
 
 def test_what_is_for_a_session_goes_with_it_and_its_branches() -> None:

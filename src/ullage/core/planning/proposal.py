@@ -24,6 +24,7 @@ from .assembling import (
 )
 from .budget import Budget
 from .emergency import plan_live
+from .labels import find_labelled
 from .plan import plan
 from .records import Plan
 from .request import Caps, Placement, PlanInput
@@ -40,14 +41,16 @@ if TYPE_CHECKING:
 
 class Terms(Struct, frozen=True, kw_only=True):
     """Within what a request is planned. Under a `limit` that is a number the tail has no cap of its own. `scope` is what counts
-    against it. `pins` are JSON pointers into the request. `excerpts`: long tool results may be shortened. `tail`: the tail begins
-    as that of a session's first request; without it whole turns are walked (planner specification, section 13.2).
+    against it. `pins` are JSON pointers into the request, `labelled` the numbers of messages that labels are on. `excerpts`: long
+    tool results may be shortened. `tail`: the tail begins as that of a session's first request; without it whole turns are walked
+    (planner specification, section 13.2).
     """
 
     limit: int | Budget
     caps: Caps
     scope: Scope = "request"
     pins: tuple[str, ...] = ()
+    labelled: frozenset[int] = frozenset()
     excerpts: bool = False
     placement: Placement = "latest-user"
     rescue: bool = True
@@ -75,12 +78,14 @@ def propose(conversation: Conversation, meter: Meter, terms: Terms, evidence: Se
     facts = count_within(read_facts(conversation, meter), terms.scope)
     budget, caps = _bounds(terms, facts)
     offered = (*evidence, *(offer_excerpts(conversation, facts, meter, budget.hard) if terms.excerpts else ()))
+    labelled = find_labelled(facts.facts, facts.tokens, terms.labelled)
     given = make_input(
         facts,
         budget=budget,
         caps=caps,
         evidence=offered,
-        pinned=find_pinned(conversation, terms.pins),
+        pinned=find_pinned(conversation, terms.pins) | labelled,
+        labelled=labelled,
         placement=terms.placement,
         rescue=terms.rescue,
     )
