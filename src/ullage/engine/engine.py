@@ -18,7 +18,6 @@ from .marks import UNMARKED, Marks
 from .observer import Observer
 from .routing import has_key
 from .sealing import SealSearch
-from .sealing import SealSearch
 from .watching import passed_on, turned_away
 
 if TYPE_CHECKING:
@@ -68,7 +67,6 @@ class Engine:
         self._clock_ms = clock_ms
         self._clock = clock
         self.new_id = new_id
-        self._seals = SealSearch()
         self._seals = SealSearch()
         self._observer = Observer(
             store=store,
