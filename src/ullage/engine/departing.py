@@ -140,7 +140,7 @@ class Departing:
     ) -> None:
         self._reader = reader
         self._routing = routing
-        self._sending = RouteSending()
+        self._sending = RouteSending(reader.measuring)
         self._accounts = settings.accounting.enabled
         self._guard = _make_guard(settings)
         self._managing = Managing(
@@ -460,7 +460,7 @@ class Departing:
             reader.place(observation, conversation)
         self._routing.note_kinship(observation)
         facts = reader.measuring.facts(conversation)
-        pins = find_pins(conversation, facts)
+        pins = find_pins(conversation, facts, reader.measuring.steps(conversation))
         stripped = conversation
         if pins:
             stripped = reader.parse_plain(exchange, render(conversation, replaced=pins), exchange.endpoint.model)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.core.accounting import Measure, Meter, measure_message, measure_system, measure_tool
 from ullage.core.planning import SliceFacts, facts_of
 from ullage.core.planning.prompts import find_words, instructs
+from ullage.core.routing.turn import may_step
 from ullage.core.wire import canonical_hash, read_message, read_system, read_tool
 from ullage.core.wire.binding import bare_hash, holds_thinking
+from ullage.core.wire.foreign import without_thinking
 
 from .facts import TwoGenerations
 from .prefixes import Prefixes
@@ -58,12 +61,15 @@ class Measuring:
         self._measure_lists: Prefixes[Measure] = Prefixes()
         self._weight_lists: Prefixes[int] = Prefixes()
         self._instruction_lists: Prefixes[bool] = Prefixes()
+        self._step_lists: Prefixes[bool] = Prefixes()
+        self._thinking_lists: Prefixes[bool] = Prefixes()
         self._last: tuple[Slice, ...] = ()
         self._last_keys: tuple[int, ...] = ()
         self._facts: TwoGenerations[int, SliceFacts] = TwoGenerations(_SLICES)
         self._weights: TwoGenerations[tuple[int, str], int] = TwoGenerations(_SLICES)
         self._canonical: TwoGenerations[int, int] = TwoGenerations(_SLICES)
         self._bare: TwoGenerations[int, int] = TwoGenerations(_SLICES)
+        self._thinking: TwoGenerations[int, bool] = TwoGenerations(_SLICES)
         self._words: TwoGenerations[tuple[int, str], tuple[int, ...]] = TwoGenerations(_MESSAGES_WITH_RULES)
         self._measures: TwoGenerations[tuple[int, str], Measure] = TwoGenerations(_SLICES)
 
@@ -119,6 +125,27 @@ class Measuring:
 
         found = self._instruction_lists.map(meter.key, conversation.messages, self._keys(conversation), is_rule)
         return tuple(index for index, is_one in enumerate(found) if is_one)
+
+    def steps(self, conversation: Conversation) -> tuple[int, ...]:
+        """The numbers of the messages that may ask the router for a step up or down."""
+        found = self._step_lists.map("steps", conversation.messages, self._keys(conversation), may_step)
+        return tuple(compress(range(len(found)), found))
+
+    def thinking(self, conversation: Conversation, facts: Sequence[SliceFacts]) -> tuple[int, ...]:
+        """The numbers of the messages of models that lose something where another model is not to see their thinking."""
+        dialect = conversation.dialect
+
+        def loses(piece: Slice) -> bool:
+            if facts[piece.index].role != "assistant":
+                return False
+            known = self._thinking.find(piece.hash)
+            if known is None:
+                known = without_thinking(piece, dialect) != piece.raw
+                self._thinking.keep(piece.hash, known)
+            return known
+
+        found = self._thinking_lists.map(dialect, conversation.messages, self._keys(conversation), loses)
+        return tuple(compress(range(len(found)), found))
 
     def words(self, piece: Slice, dialect: Dialect, meter: Meter) -> tuple[int, ...]:
         """The blocks in which the user speaks beside instructions (`core.planning.prompts`)."""

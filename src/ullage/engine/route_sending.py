@@ -11,8 +11,6 @@ from ullage.core.wire.foreign import without_thinking
 from ullage.core.wire.identity import without_identity
 from ullage.core.wire.thinking import find_misfit, write_thinking
 
-from .facts import TwoGenerations
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -24,8 +22,7 @@ if TYPE_CHECKING:
     from ullage.core.wire import Conversation, Dialect
     from ullage.core.wire.options import Path
 
-# Two numbers each: some 4 MB when both generations are full.
-_SLICES = 20_000
+    from .measuring import Measuring
 
 
 class Written(NamedTuple):
@@ -38,10 +35,10 @@ class Written(NamedTuple):
 
 
 class RouteSending:
-    """Writes requests, and remembers which messages hold no thinking. Used by one thread only."""
+    """Writes requests. Used by one thread only."""
 
-    def __init__(self) -> None:
-        self._plain: TwoGenerations[int, bool] = TwoGenerations(_SLICES)
+    def __init__(self, measuring: Measuring) -> None:
+        self._measuring = measuring
 
     def write(
         self,
@@ -86,14 +83,10 @@ class RouteSending:
         """The numbers of the messages that stay, `None` for all, and those that change."""
         gone: set[int] = set()
         replaced: dict[int, bytes] = {}
-        for index, piece in enumerate(conversation.messages):
-            if facts[index].role != "assistant" or not is_foreign(index) or self._plain.find(piece.hash):
-                continue
-            raw = without_thinking(piece, conversation.dialect)
+        for index in filter(is_foreign, self._measuring.thinking(conversation, facts)):
+            raw = without_thinking(conversation.messages[index], conversation.dialect)
             if raw is None:
                 gone.add(index)
-            elif raw == piece.raw:
-                self._plain.keep(piece.hash, True)
             else:
                 replaced[index] = raw
         kept = [index for index in range(len(conversation.messages)) if index not in gone] if gone else None

@@ -18,7 +18,7 @@ from .evidence import read_evidence
 from .prefix import NO_PREFIX, parse_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ullage.core.planning import SliceFacts
     from ullage.core.wire import Conversation, Slice
@@ -76,18 +76,26 @@ def own_words(piece: Slice, conversation: Conversation) -> str:
     return "\n".join(text for text in texts if text)
 
 
-def find_pins(conversation: Conversation, facts: Sequence[SliceFacts]) -> dict[int, bytes]:
+def may_step(piece: Slice) -> bool:
+    """Whether a message may ask for a step up or down: surely not where it is false."""
+    return _BUMP in piece.raw
+
+
+def find_pins(
+    conversation: Conversation, facts: Sequence[SliceFacts], steps: Iterable[int] | None = None
+) -> dict[int, bytes]:
     """The messages that begin with a pin, by their numbers, without it: that of the first turn, and every step up or down.
 
-    One that is nothing but its pin stays as it is (section 3.2).
+    One that is nothing but its pin stays as it is (section 3.2). `steps` are the messages that `may_step`, where that is known.
     """
     answered = next((index for index, fact in enumerate(facts) if fact.role == "assistant"), len(facts))
     first = _newest_words(conversation, facts[:answered])
+    if steps is None:
+        steps = (index for index, piece in enumerate(conversation.messages) if may_step(piece))
     found: dict[int, bytes] = {}
-    bumped = _BUMP in conversation.body
-    for index, piece in enumerate(conversation.messages):
-        if index == first or (bumped and facts[index].opens_turn and _BUMP in piece.raw):
-            stripped = _strip(piece, conversation, first_turn=index == first)
+    for index in sorted({*steps, *([first] if first is not None else [])}):
+        if index == first or facts[index].opens_turn:
+            stripped = _strip(conversation.messages[index], conversation, first_turn=index == first)
             if stripped is not None:
                 found[index] = stripped
     return found
