@@ -104,6 +104,8 @@ export class Bridge {
 		this.conversation.forget();
 		this.request = this.errand = this.routed = undefined;
 		this.selection = ctx.model as PiModel | undefined;
+		this.pinnedAt = [];
+		this.mirrored = 0;
 		this.parent = sessionOf(ctx.sessionManager.getHeader?.()?.parentSession);
 		this.meeting = this.daemon.meet().then((met) => {
 			if (!met) this.warn();
@@ -135,8 +137,9 @@ export class Bridge {
 		if (!this.daemon.there()) return this.without(request);
 		const met = this.daemon.met;
 		const waits = this.daemon.privacy || met?.mode === "managed" || met?.watches === true;
-		if (waits) await this.mirroring;
-		const update = this.conversation.update(messages, promptOf(ctx), this.tools(), this.marks(ctx));
+		const marks = await this.marks(ctx, waits);
+		if (!this.daemon.there()) return this.without(request);
+		const update = this.conversation.update(messages, promptOf(ctx), this.tools(), marks);
 		const asked = this.plan({ update, messages, model, ctx, routed: false, reason: "user" });
 		request.id = asked.then(
 			(planned) => planned.id,
@@ -164,13 +167,14 @@ export class Bridge {
 		this.request = undefined;
 		if (!this.daemon.there()) return this.failSafe(asked);
 		const model = asked.model as PiModel;
-		await this.mirroring;
+		const marks = await this.marks(ctx, true);
+		if (!this.daemon.there()) return this.failSafe(asked);
 		const messages = [...asked.messages] as Message[];
 		const direct = asked.reason === "direct";
 		// An errand is no part of the conversation: it has a prompt of its own, and no tools.
 		const update = direct
 			? new Conversation(this.host.convert).update(messages, "", [])
-			: this.conversation.update(messages, promptOf(ctx), this.tools(), this.marks(ctx));
+			: this.conversation.update(messages, promptOf(ctx), this.tools(), marks);
 		const began = performance.now();
 		let planned: Planned;
 		try {
@@ -293,10 +297,11 @@ export class Bridge {
 		}
 	}
 
-	/** What of the session says what is to be kept. What DS4 has put there since, should it run beside us, is told of, too. */
-	private marks(ctx: ExtensionContext): Marks {
+	/** What of the session says what is to be kept. What DS4 has put there since, should it run beside us, is told of before. */
+	private async marks(ctx: ExtensionContext, waits: boolean): Promise<Marks> {
 		const entries: any[] = ctx.sessionManager.getEntries();
 		if (readCustom(entries).length !== this.mirrored) void this.mirror();
+		if (waits) await this.mirroring;
 		return readMarks(ctx, entries, this.pinnedAt);
 	}
 
@@ -368,7 +373,8 @@ export class Bridge {
 		if (planned.resync) {
 			await this.daemon.meet(); // it has forgotten who we are, too
 			this.conversation.forget();
-			const whole = this.conversation.update(messages, promptOf(ctx), this.tools(), this.marks(ctx));
+			const marks = await this.marks(ctx, false);
+			const whole = this.conversation.update(messages, promptOf(ctx), this.tools(), marks);
 			planned = await this.daemon.ask<Planned>("context", { ...said, ...whole.said }, DEADLINES.context);
 		}
 		if (planned.resync) throw new DaemonError("it does not take the conversation in");
