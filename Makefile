@@ -21,7 +21,7 @@ demo: $(VENV)/.run ## set up, then the main job without keys or network
 	@$(BIN)/ullage demo
 
 test: $(VENV)/.dev ## set up, then everything that the README promises; T=path for a part
-	@sh scripts/test $(T)
+	@bash scripts/test $(T)
 
 test-fast: $(VENV)/.dev ## the quick layers only
 	@$(BIN)/pytest -m "not slow" $(T)
@@ -80,8 +80,8 @@ try-routed-%: $(VENV)/.dev ## the same for ullage/auto, with three models to cho
 try-translated-%: $(VENV)/.dev ## the same, from providers that speak one protocol each: try-translated-claude-code, ...
 	@$(BIN)/python scripts/try_client.py $* --translated all
 
-pi-extension: $(VENV)/.dev ## the extension in real Pis (scripts/clients/install, and install-pi for older ones)
-	@$(BIN)/pytest -q tests/pi tests/cli/pi -rs
+pi-extension: $(VENV)/.dev ## all tests of the extension, in real Pis of three versions; installs those (0.8 GB) if npm is there
+	@sh scripts/clients/install-pi 1.6.0 0.85.1 0.74.0; $(BIN)/pytest -q tests/pi tests/cli/pi -rs
 
 wheel-test: $(VENV)/.dev ## build the wheel, install it into an empty environment, start it
 	@sh scripts/wheel-test

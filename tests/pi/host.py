@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENTS = ROOT / ".clients"
-NODE = CLIENTS / "node_modules" / ".bin"
+NODES = (CLIENTS / "node_modules" / ".bin", CLIENTS / "node" / "node_modules" / ".bin")
+"""Where our scripts put a Node: with all clients, and for Pi alone."""
+
 NEWEST = "1.6.0"
 OLDER = ("0.85.1", "0.74.0")
 LIMIT_S = 60
@@ -32,13 +37,28 @@ APIS = {
 
 
 def find_pi(version: str) -> Path:
-    """The program of a version; the test is skipped where it is not installed."""
-    modules = CLIENTS / "node_modules" if version == NEWEST else CLIENTS / "pi" / version / "node_modules"
-    package = modules / "@earendil-works" / "pi-coding-agent" / "package.json"
-    if not package.exists() or json.loads(package.read_text())["version"] != version:
-        how = "scripts/clients/install" if version == NEWEST else f"scripts/clients/install-pi {version}"
-        pytest.skip(f"Pi {version} is not installed: run `{how}`")
-    return modules / ".bin" / "pi"
+    """The program of a version; the test is skipped where it, or a Node that it runs on, is not installed."""
+    with_all = [CLIENTS / "node_modules"] if version == NEWEST else []
+    for modules in (*with_all, CLIENTS / "pi" / version / "node_modules"):
+        package = modules / "@earendil-works" / "pi-coding-agent" / "package.json"
+        if package.exists() and json.loads(package.read_text())["version"] == version and has_node():
+            return modules / ".bin" / "pi"
+    pytest.skip(f"Pi {version} or its Node is not installed: run `scripts/clients/install-pi {version}`")
+
+
+@lru_cache
+def has_node() -> bool:
+    """Whether the Node that Pi will find is one that it runs on: 22.19 or later."""
+    node = shutil.which("node", path=search_path())
+    if node is None:
+        return False
+    told = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    return tuple(map(int, re.findall(r"\d+", told)[:2])) >= (22, 19)
+
+
+def search_path() -> str:
+    """Where Pi finds programs."""
+    return os.pathsep.join([*map(str, NODES), os.environ["PATH"]])
 
 
 class Rpc:
@@ -96,6 +116,10 @@ class Host:
         file = self.home / ".config" / "ullage" / "config.toml"
         file.parent.mkdir(parents=True)
         file.write_text(f"{self.settings}\n[server]\nport = 0\n")
+        self.install()
+
+    def install(self) -> None:
+        """Puts the extension in place."""
         self.ullage("pi", "install")
 
     @property
@@ -195,7 +219,7 @@ class Host:
     def environment_of_pi(self) -> dict[str, str]:
         """What Pi sees of the world: nothing of ours but the programs."""
         return {
-            "PATH": f"{NODE}:{os.environ['PATH']}",
+            "PATH": search_path(),
             "HOME": str(self.home),
             "TERM": "xterm-256color",
             "NO_COLOR": "1",

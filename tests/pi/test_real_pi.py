@@ -1,6 +1,6 @@
 """A real Pi with the extension, against the fake provider: what it sends, what is recorded, what happens without a daemon.
 
-Skipped where Pi is not installed: `scripts/clients/install`, and `scripts/clients/install-pi` for the older ones.
+Skipped where Pi is not installed: `scripts/clients/install-pi` brings it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 from tests.pi.host import NEWEST, OLDER, Host, find_pi
 from ullage.testing import FakeProvider, Fault, Reply, Rule, run_in_thread
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.real_pi]
 
 TOOL = "Please use the tool: list the files of this folder."
 MODELS = ("anthropic/anthropic-model", "openai/openai-model", "responses/responses-model")
