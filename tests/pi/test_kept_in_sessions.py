@@ -12,7 +12,7 @@ import pytest
 from tests.pi.host import NEWEST, OLDER, Host, find_pi
 from ullage.testing import FakeProvider, run_in_thread
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.real_pi]
 
 MODEL = "anthropic/anthropic-model"
 SMALL = """
