@@ -183,11 +183,20 @@ function isSame(before: Message, now: Message): boolean {
 	);
 }
 
+/** Called for all that a conversation holds, each turn: so without lists of names. */
 function isAlike(before: any, now: any): boolean {
 	if (before === now) return true;
 	if (typeof before !== "object" || typeof now !== "object" || before === null || now === null) return false;
-	const names = Object.keys(before);
-	return names.length === Object.keys(now).length && names.every((name) => isAlike(before[name], now[name]));
+	if (Array.isArray(before)) {
+		return Array.isArray(now) && before.length === now.length && before.every((one, index) => isAlike(one, now[index]));
+	}
+	let more = 0;
+	for (const name in before) {
+		if (!isAlike(before[name], now[name])) return false;
+		more += 1;
+	}
+	for (const _ in now) more -= 1;
+	return more === 0;
 }
 
 function keyOf(message: Message): string {
