@@ -317,6 +317,23 @@ async def test_pins_in_a_session_s_file_are_for_that_session_alone(open_door: An
     assert await door.ask("kept", {"session": "s2"}) == {"missing": []}
 
 
+@pytest.mark.parametrize("scope", ["session", "project"])
+@pytest.mark.parametrize("op", ["status", "supersede"])
+async def test_no_session_s_file_ends_what_is_kept_for_others(open_door: Any, scope: str, op: str) -> None:
+    door = await open_door()
+    pin = {"created_ms": 1, "kind": "pin", "scope": scope}
+    added = {**pin, "id": "mut_1", "op": "add", "item": "pin_1", "payload": {"text": "Never push."}}
+    await door.ask("kept", {"session": "s1", "cwd": "/project", "entries": [added]})
+    ended = {**pin, "id": "mut_2", "op": op, "item": "pin_1" if op == "status" else "pin_2"}
+    ended["payload"] = {"status": "deleted"} if op == "status" else {"text": "Push.", "supersedes": "pin_1"}
+    for _ in range(2):
+        told = await door.ask("kept", {"session": "s2", "cwd": "/elsewhere", "entries": [ended]})
+        assert told == {"missing": []}
+    assert [one.text for one in replay(door.daemon.store.mutations()).active("pin")] == ["Never push."]
+    await door.ask("kept", {"session": "s1", "cwd": "/project", "entries": [added, ended]})
+    assert "Never push." not in [one.text for one in replay(door.daemon.store.mutations()).active("pin")]
+
+
 async def test_what_is_to_be_summarised_is_cleared_for_the_strictest_of_the_models(open_door: Any) -> None:
     rules = {"enabled": True, "local_providers": ["local"], "remote_providers": {"strict": {"allowed": ["normal"]}}}
     door = await open_door(privacy=rules)

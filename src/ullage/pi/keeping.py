@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.core.evidence import ds4
-from ullage.core.evidence.mirrored import own
+from ullage.core.evidence.mirrored import ends_own, own
 from ullage.core.evidence.scopes import find_entry
 
 if TYPE_CHECKING:
@@ -31,11 +31,12 @@ def mirror(store: Store, asked: Kept, find_project: Callable[[str | None], str |
     project = find_project(asked.cwd)
     held = {entry.id for entry in asked.entries}
     found = [*(own(entry, asked.session, project) for entry in asked.entries), *_of_ds4(asked, project)]
-    for mine in found:
-        held.add(mine.id)
-        if mine.id not in known:
-            store.put_mutation(mine)
-    if not held <= known.keys():
+    held |= {mine.id for mine in found}
+    added = {one.item: one for one in (*found, *known.values()) if one.op != "status"}
+    new = [mine for mine in found if mine.id not in known and ends_own(mine, added)]
+    for mine in new:
+        store.put_mutation(mine)
+    if new:
         store.flush()
     missing = [one for one in known.values() if one.session == asked.session and one.id not in held]
     return Mirrored(missing, _find_places((*known.values(), *found), asked.session))

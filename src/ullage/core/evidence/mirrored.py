@@ -9,6 +9,8 @@ from msgspec.structs import replace
 from .scopes import name_copy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .mutations import Mutation
 
 _SUPERSEDES = "supersedes"
@@ -27,3 +29,15 @@ def own(entry: Mutation, session: str, project: str | None) -> Mutation:
     if isinstance(old := entry.payload.get(_SUPERSEDES), str):
         changes["payload"] = {**entry.payload, _SUPERSEDES: name_copy(old, session)}
     return replace(entry, session=session, **changes)
+
+
+def ends_own(change: Mutation, added: Mapping[str, Mutation]) -> bool:
+    """Whether a change ends nothing, or what is for the same session or project. `added` are changes by the items they add."""
+    ended = change.item if change.op == "status" else change.payload.get(_SUPERSEDES)
+    other = added.get(ended) if isinstance(ended, str) else None
+    return other is None or _owner(other) == _owner(change)
+
+
+def _owner(change: Mutation) -> tuple[bool, str | None]:
+    is_project = change.scope == "project"
+    return is_project, change.project if is_project else change.session
