@@ -103,9 +103,13 @@ def replan(path: Path, windows: tuple[int, ...]) -> Counter[str]:
         counts["refused as recorded"] += was_refused
         for window in windows:
             made = plan_within(facts, window)
-            sent = parse_request(render_plan(conversation, made), dialect)
+            body = render_plan(conversation, made)
             counts[made.status] += 1
             counts["over the limit"] += made.tokens > made.limit and made.status != "fallback"
+            if body == conversation.body:
+                assert len(made.kept) == len(conversation.messages)
+                continue
+            sent = parse_request(body, dialect)
             counts["not taken by the SDK"] += bool(memory.faults(sent))
             refusal = find_refusal(dialect, msgspec.json.decode(sent.body))
             counts["refused by a provider"] += refusal is not None and not was_refused
