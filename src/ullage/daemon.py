@@ -51,7 +51,7 @@ _log = logging.getLogger("ullage")
 # observer's thread at the most; this makes it half a millisecond.
 _SWITCH_INTERVAL_S = 0.0005
 
-# New objects until those that refer to each other are looked for. With the default of 700 a request of a thousand messages has all
+# New objects until those that refer to each other are looked for. With the default of 700 a request of 1,000 messages has all
 # its lists walked through once or twice, which took a tenth of its time (measured); so many are looked at in a millisecond.
 _YOUNG_OBJECTS = 5_000
 
