@@ -151,6 +151,6 @@ function show(ctx: ExtensionContext, name: string, text: string): void {
 		return;
 	}
 	// Pi keeps `console` away from standard output, which its own answer goes to.
-	const isJson = (ctx as { mode?: string }).mode === "json";
-	writeSync(1, isJson ? `${JSON.stringify({ type: "ullage", command: name, text })}\n` : `${text}\n`);
+	const mode = (ctx as { mode?: string }).mode ?? process.argv[process.argv.indexOf("--mode") + 1]; // older ones do not tell
+	writeSync(1, mode === "json" ? `${JSON.stringify({ type: "ullage", command: name, text })}\n` : `${text}\n`);
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -81,9 +82,79 @@ def test_commands_answer_without_a_screen(make: Make, version: str) -> None:
     host = make(version)
     host.run("-p", "--model", MODELS[0], "Hello.")
     told = host.run("-p", "-c", "/context").stdout
-    assert "mode observe" in told and "newest request" in told
+    assert "mode observe" in told and "reported" in told
     assert "Total request" in host.run("-p", "-c", "/context tokens").stdout
-    assert "no such command" in host.run("-p", "-c", "/context nonsense").stdout
+    assert "There is no /context nonsense." in host.run("-p", "-c", "/context nonsense").stdout
+
+
+TYPED = {
+    "/context status": "request .*reported",
+    "/context tokens": "host  .*Pi counts",
+    "/context model": "calibration",
+    "/context manifest": "inventory    complete",
+    "/context explain": "tokens are|It was observed|Everything fits",
+    "/context included": "current",
+    "/context excluded all": "messages excluded",
+    "/context retrieved": "Nothing is retrieved",
+    "/context project": "Pi's own tools",
+    "/context pin --classification=internal 'never  push'": "Pinned pin_",
+    "/context pins": "internal",
+    "/context memory add Build runner = vitest": "Remembered mem_",
+    "/context memory": "build-runner",
+    "/context memory sources": "this one",
+    "/context privacy": "Privacy is off",
+    "/context artifacts": "No tool result",
+    "/context summaries": "Nothing is summarised",
+    "/context compaction": "thresholds   *16.4k reserved",
+    "/context compact-preview": "nothing to compact",
+    "/context continuation": "whole conversation",
+    "/context ranking train": "No ranking is learned",
+    "/context quality": "not scored",
+    "/context metrics": "anthropic/anthropic-model",
+    "/context storage": "0 broken",
+    "/context health": "^OK",
+    "/context rebuild-index": "no index",
+    "/context config set --global store.keep_days 30": "store.keep_days is 30 here",
+    "/context config show store": "store.keep_days  30",
+    "/context config unset --global store.keep_days": "store.keep_days is 90 here",
+    "/context history": "the newest 1 of 1",
+    "/context history search list the files": "hist_[0-9a-f]{32}  pi, user",
+    "/context rebase --dry-run": "does not write a new session",
+    "/context adapter": "registerVirtualModel",
+    "/context help": "/context is followed by",
+    "/context pin 'never": "does not end",
+    "/auto-model": "activation  on",
+    "/auto-model mode cost": "The policy is cost",
+    "/auto-model plan Why doesn't it work": "Nothing was sent",
+    "/auto-model models": "anthropic/anthropic-model",
+    "/auto-model providers": "responses",
+    "/auto-model pin responses/responses-model": "is pinned",
+    "/auto-model unpin": "The pin is none",
+    "/auto-model thinking fixed high": "Thinking is high",
+    "/auto-model pool": "active  none",
+    "/auto-model rules": "No rules",
+    "/auto-model doctor": "candidates",
+    "/auto-model history": "No decision yet",
+    "/auto-model export json": "exports",
+    "/auto-model off": "Routing is off",
+    "/auto-model on": "Routing is on",
+    "/auto-model help": "/auto-model is followed by",
+}
+"""Each command, and what its answer must say."""
+
+
+@pytest.mark.parametrize("version", [NEWEST, OLDER[-1]])
+def test_every_command_answers_without_a_screen(make: Make, version: str) -> None:
+    host = make(version, settings='mode = "managed"')
+    host.run("-p", "--model", MODELS[0], TOOL)
+    told = [json.loads(line) for line in host.run("--mode", "json", "-c", *TYPED).stdout.splitlines()]
+    texts = [one["text"] for one in told if one["type"] == "ullage"]
+    assert len(texts) == len(TYPED)
+    for (typed, said), text in zip(TYPED.items(), texts, strict=True):
+        assert re.search(said, text, re.MULTILINE), f"{typed}: {text}"
+    some = [typed for typed in TYPED if " " not in typed.removeprefix("/context ")]
+    printed = host.run("-p", "-c", *some[:6]).stdout
+    assert all(re.search(TYPED[typed], printed, re.MULTILINE) for typed in some[:6])
 
 
 def test_in_json_mode_a_command_answers_in_json(make: Make) -> None:

@@ -84,10 +84,10 @@ def due_text(asked: Asked) -> str:
         return "idle; Pi does not compact by itself"
     if most is None:
         return "idle; this Pi does not say when it compacts"
+    limit = f"idle; Pi compacts above {tokens(most)} tokens{'' if host.compaction.told else ' by default'}"
     if host.tokens is None:
-        return f"idle; Pi compacts above {tokens(most)} tokens, and does not know yet how many there are"
-    due = "due with the next prompt" if host.tokens > most else "not due"
-    return f"idle; Pi compacts above {tokens(most)} tokens, {tokens(host.tokens)} are used: {due}"
+        return f"{limit}, and does not know yet how many there are"
+    return f"{limit}, {tokens(host.tokens)} are used: {'due with the next prompt' if host.tokens > most else 'not due'}"
 
 
 def _most(asked: Asked) -> int | None:
