@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ullage.core.errors import UllageError
 from ullage.core.evidence.changes import Owner, Stamp
+from ullage.core.evidence.ds4 import Entry, read_changes
 from ullage.core.evidence.evidence_text import pin_text
 from ullage.core.evidence.memory import MemoryLimits, NewMemory, add_memory, end_memory, report_memory
 from ullage.core.evidence.mutations import Mutation, replay
@@ -147,3 +148,46 @@ def test_no_text_of_what_is_kept_gets_into_a_manifest(
     told = [report_pin(item, 1, "pinned") for item in found if item.kind == "pin"]
     told += [report_memory(one, 1) for one in rank([item for item in found if item.kind == "memory"], secret)]
     assert secret not in msgspec.json.encode(told).decode()
+
+
+@st.composite
+def entries(draw: st.DrawFn) -> Entry:
+    """Entries as DS4 writes them, with any member as it should not be."""
+    item = {
+        "id": draw(NAMES),
+        "scope": draw(st.sampled_from(["session", "branch", "project"])),
+        "content": draw(st.text(max_size=4)),
+        "claim": draw(st.text(max_size=4)),
+        "key": draw(KEYS),
+        "projectPath": draw(st.sampled_from(["/code/a", "/code/b"])),
+        "branchLeafId": draw(st.none() | st.just("e1")),
+    }
+    change = {
+        "schemaVersion": 1,
+        "mutationId": draw(st.sampled_from(["m1", "m2", "m3"])),
+        "createdAt": draw(TIMES_MS),
+        "operation": draw(st.sampled_from(["add", "supersede", "status"])),
+        "item": item | draw(st.dictionaries(st.sampled_from(sorted(item)), WHATEVER, max_size=1)),
+        "previousId": draw(NAMES),
+        "pinId": draw(NAMES),
+        "memoryId": draw(NAMES),
+        "status": draw(st.sampled_from(["deleted", "invalid", "expired"])),
+    }
+    data: Any = change | draw(st.dictionaries(st.sampled_from(sorted(change)), WHATEVER, max_size=1))
+    return Entry(
+        kind=draw(st.sampled_from(["pin", "memory"])), data=draw(st.sampled_from([data, data, data, None, "x"]))
+    )
+
+
+@given(left=st.lists(entries(), max_size=8), project=st.sampled_from([None, "/code/a"]))
+def test_whatever_ds4_has_left_is_for_its_session_and_project_and_the_same_each_time(
+    left: list[Entry], project: str | None
+) -> None:
+    made = read_changes(left, session="s1", project=project)
+    assert read_changes(left, session="s1", project=project) == made
+    assert {one.session for one in made} <= {"s1"}
+    assert {one.project for one in made} <= {None, project}
+    assert project is not None or all(one.scope != "project" for one in made)
+    assert {item.scope for item in replay(made).of("memory")} <= {"session", "project"}
+    elsewhere = {one.id for one in read_changes(left, session="s2", project="/code/c") if one.scope != "project"}
+    assert elsewhere.isdisjoint(one.id for one in made)

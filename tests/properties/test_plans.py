@@ -25,6 +25,7 @@ from ullage.core.planning import (
     plan,
     plan_live,
 )
+from ullage.core.planning.labels import find_labelled
 from ullage.core.planning.parts import Part, Parts
 from ullage.core.planning.walk import Bounds, walk_tail
 from ullage.core.wire import Dialect, parse_request, read_message, render
@@ -432,3 +433,18 @@ def _shuffle(value: Any, random: Any) -> Any:
     if isinstance(value, list):
         return [_shuffle(one, random) for one in value]
     return value
+
+
+@given(case=cases(whole=True), on=st.sets(st.integers(0, 30), max_size=2))
+@thorough
+def test_of_what_is_labelled_every_sound_exchange_is_sent_and_says_so(case: Case, on: set[int]) -> None:
+    """Planner specification, section 14.1: the whole group of a labelled message is mandatory."""
+    found = find_labelled(case.given.facts, case.given.tokens, on)
+    made = plan(structs.replace(case.given, pinned=found, labelled=found))
+    labelled = on.intersection(range(len(case.given.facts)))
+    broken = outline(case.given.facts, case.given.tokens).broken
+    if not broken:
+        assert labelled - {index for index in labelled if case.given.facts[index].system} <= found
+    if made.status in ("unchanged", "managed"):
+        assert found <= set(made.kept)
+        assert {row.reason for row in made.groups if row.kind == "pin" and row.selected} <= {"labelled-pin"}
