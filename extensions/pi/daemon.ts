@@ -33,6 +33,8 @@ export interface Hello {
 	routing: boolean;
 	/** Whether there is a limit of what may be spent: then every request waits for leave. */
 	watches: boolean;
+	/** The pools of the settings, by their names. */
+	pools?: string[];
 }
 
 /** Milliseconds that a hook of Pi may wait. */

@@ -88,7 +88,7 @@ def test_commands_answer_without_a_screen(make: Make, version: str) -> None:
 
 
 TYPED = {
-    "/context status": "request .*reported",
+    "/context status": "newest request .*reported",
     "/context tokens": "host  .*Pi counts",
     "/context model": "calibration",
     "/context manifest": "inventory    complete",

@@ -109,6 +109,7 @@ class PiDoor:
             "privacy": settings.privacy.enabled,
             "routing": settings.routing.enabled,
             "watches": self._engine.spending.watches,
+            "pools": sorted(settings.routing.pools),
         }
 
     async def _context(self, body: bytes) -> Any:

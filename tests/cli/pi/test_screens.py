@@ -175,7 +175,7 @@ def test_privacy_tells_destination_classes_counts_and_where_it_is_enforced(
         "enforcement  context-and-provider, 1 checks of what left",
     ):
         assert part in told
-    assert "privacy      on, context-and-provider: 1 withheld, 2 redacted" in typed("status")
+    assert "privacy         on, context-and-provider: 1 withheld, 2 redacted" in typed("status")
 
 
 @pytest.mark.usefixtures("planned", "kept_aside")

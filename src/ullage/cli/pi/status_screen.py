@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .asked import Asked
 
-_WIDTH = 13
+_WIDTH = 16
 Fact = tuple[str, str]
 
 
@@ -66,7 +66,7 @@ def _requests(asked: Asked, loaded: Loaded) -> Iterator[Fact]:
     try:
         call = newest_call(asked.session)
     except (InputError, StoreError) as error:
-        yield "request", error.message
+        yield "newest request", error.message
         yield "compaction", due_text(asked)
         yield "privacy", privacy
         return
@@ -83,7 +83,7 @@ def _request(call: CallRecord) -> Iterator[Fact]:
     estimated = f"estimated {tokens(call.estimated_input_tokens, estimated=True)} tokens"
     cached = f"cache read {tokens(usage.get('cache_read'))}, written {tokens(usage.get('cache_write'))}"
     when = ago(call.created_ms, records.now_ms())
-    yield "request", f"{call.id}, {when}: {estimated}, reported {tokens(actual)} ({cached})"
+    yield "newest request", f"{call.id}, {when}: {estimated}, reported {tokens(actual)} ({cached})"
     awareness = call.awareness or {}
     budget, learned = awareness.get("budget"), awareness.get("calibration")
     if budget:
