@@ -89,3 +89,22 @@ async def test_a_child_that_cannot_start_is_a_sentence(empty_folder: Path, monke
 def test_asking_loads_nothing_that_is_large(module: str) -> None:
     code = f"import sys, ullage.catalogs; sys.exit({module!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-P", "-c", code], check=False).returncode == 0
+
+
+async def test_it_ends_though_its_child_ends_at_the_same_moment(
+    empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ending:
+        returncode = 0
+
+        async def communicate(self, _: bytes) -> tuple[bytes, bytes]:
+            task.cancel()
+            return b'{"failure": "No."}', b""
+
+    async def start(*_: str, **_more: int) -> Ending:
+        return Ending()
+
+    monkeypatch.setattr(keeping.asyncio, "create_subprocess_exec", start)
+    task = asyncio.create_task(keep_fresh(open_catalogs(empty_folder, refresh=False)))
+    await asyncio.wait([task], timeout=5)
+    assert task.cancelled()
