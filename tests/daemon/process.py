@@ -66,6 +66,17 @@ class Process:
     def signal(self, number: int = signal.SIGTERM) -> None:
         self._process.send_signal(number)
 
+    async def stops(self, limit_s: float = 20.0) -> None:
+        """Waits until it takes no new connection."""
+        async with asyncio.timeout(limit_s):
+            while True:
+                try:
+                    _, writer = await asyncio.open_connection(*self.url.removeprefix("http://").split(":"))
+                except ConnectionError:
+                    return
+                writer.close()
+                await asyncio.sleep(0.02)
+
     async def end(self, limit_s: float = 20.0) -> int:
         """Waits for its end; the exit status."""
         assert self._process.stdout is not None

@@ -61,7 +61,7 @@ async def test_a_signal_lets_an_open_stream_end_whole(
         async with client.post(process.url + CHAT, json=call(stream=True)) as response:
             await response.content.readany()
             process.signal()
-            await asyncio.sleep(0.1)
+            await process.stops()
             with pytest.raises(aiohttp.ClientConnectorError):
                 await client.post(process.url + CHAT, json=call())
             assert (await response.read()).endswith(b"data: [DONE]\n\n")
@@ -78,13 +78,13 @@ async def test_a_second_signal_cuts_what_is_open(
         async with client.post(process.url + CHAT, json=call(stream=True)) as response:
             await response.content.readany()
             process.signal(number)
-            await asyncio.sleep(0.2)
+            await process.stops()
             started = time.monotonic()
             process.signal(number)
             with pytest.raises(aiohttp.ClientError):
                 await response.read()
         assert await process.end() == 0
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 15
     (record,) = process.calls()
     assert (record.outcome, record.warnings) == ("cut", ("daemon_stopped",))
     assert "1 connections were cut" in process.log
@@ -95,7 +95,7 @@ async def test_a_drain_has_an_end(fake: FakeProvider, tmp_path: Path, client: ai
     fake.script.add(Rule(fault=Fault(delay_ms=60_000)))
     async with running(fake, tmp_path / "data", ULLAGE_SERVER__DRAIN_TIMEOUT_S="0.2") as process:
         asking = asyncio.create_task(ask(client, process))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not fake.requests:
                 await asyncio.sleep(0.01)
         process.signal()

@@ -120,7 +120,7 @@ async def test_a_client_that_leaves_while_a_question_is_reserved_for_pays_nothin
 
     def slowly(*args: Any, **kwargs: Any) -> Any:
         known.set()
-        assert left.wait(5)
+        assert left.wait(30)
         return reserve(*args, **kwargs)
 
     async def nothing() -> Reply:

@@ -66,7 +66,7 @@ def compose(path: str, body: bytes = b"", *, method: str = "POST", version: str 
     return f"{method} {path} HTTP/{version}\r\nhost: x\r\ncontent-length: {len(body)}\r\n{lines}\r\n".encode() + body
 
 
-async def become(condition, *, limit_s: float = 5.0) -> None:
+async def become(condition, *, limit_s: float = 30.0) -> None:
     """Waits until `condition()` holds."""
     async with asyncio.timeout(limit_s):
         while not condition():

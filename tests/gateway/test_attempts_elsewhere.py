@@ -223,7 +223,7 @@ async def test_a_client_that_leaves_before_anybody_is_asked_leaves_no_attempt_an
 
         def slowly(*args: Any, **kwargs: Any) -> Any:
             known.set()
-            assert left.wait(5)
+            assert left.wait(30)
             return act(*args, **kwargs)
 
         def end(exchange: Any) -> None:

@@ -74,7 +74,7 @@ async def test_attempts_that_fail_one_after_the_other_never_multiply(
 
 async def nothing_is_left(before: tuple[int, int]) -> None:
     """All tasks are over and all files closed but for connections that may be used again."""
-    async with asyncio.timeout(3):
+    async with asyncio.timeout(30):
         while any(now > then + IDLE for now, then in zip(left(), before, strict=True)):
             await asyncio.sleep(0.02)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -215,13 +215,18 @@ async def test_a_slow_database_holds_up_who_asks_about_it_and_no_relay(
     gateway: Daemon, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when another process has it locked: SQLite then waits for five seconds (BerriAI/litellm#9491)."""
-    monkeypatch.setattr(gateway.store, "sessions", lambda **_: time.sleep(1) or [])
-    started = time.monotonic()
+    asked, answered = threading.Event(), threading.Event()
+
+    def slowly(**_: Any) -> list[Any]:
+        asked.set()
+        return [] if answered.wait(30) else ["a relay waited for this"]
+
+    monkeypatch.setattr(gateway.store, "sessions", slowly)
     asking = asyncio.create_task(look(client, gateway, "sessions"))
-    await asyncio.sleep(0.05)
+    assert await asyncio.to_thread(asked.wait, 30)
     async with client.post(gateway.url + CHAT, json={"model": "m", "messages": []}) as response:
         await response.read()
-    assert time.monotonic() - started < 0.9
+    answered.set()
     assert await asking == (200, {"sessions": []})
 
 

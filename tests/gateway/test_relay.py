@@ -242,7 +242,7 @@ async def test_a_client_that_leaves_cancels_the_call_upstream__litellm_37140(
     with pytest.raises(TimeoutError):
         async with client.post(gateway.url + CHAT, json=STREAM, timeout=aiohttp.ClientTimeout(total=0.3)) as response:
             await response.read()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not fake.requests[0].cancelled:
             await asyncio.sleep(0.01)
     await observed(gateway)
@@ -293,7 +293,7 @@ async def test_a_client_that_never_ends_its_headers_is_dropped(fake: FakeProvide
     async with run_gateway({"openai-chat": fake.url}, tmp_path, server={"header_timeout_s": 0.2}) as gateway:
         reader, writer = await asyncio.open_connection(*address(gateway))
         writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n")
-        assert await asyncio.wait_for(reader.read(), 5) == b""
+        assert await asyncio.wait_for(reader.read(), 30) == b""
         writer.close()
 
 
@@ -302,7 +302,7 @@ async def test_a_client_that_stops_inside_its_body_is_dropped(fake: FakeProvider
     async with run_gateway({"openai-chat": fake.url}, tmp_path, server=limits) as gateway:
         reader, writer = await asyncio.open_connection(*address(gateway))
         writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
-        assert await asyncio.wait_for(reader.read(), 5) == b""
+        assert await asyncio.wait_for(reader.read(), 30) == b""
         writer.close()
 
 
@@ -310,7 +310,7 @@ async def test_endless_headers_are_refused(gateway: Daemon) -> None:
     reader, writer = await asyncio.open_connection(*address(gateway))
     writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n")
     writer.write(b"".join(b"x-%d: %s\r\n" % (number, b"v" * 1000) for number in range(400)))
-    head = await asyncio.wait_for(reader.readline(), 5)
+    head = await asyncio.wait_for(reader.readline(), 30)
     assert b" 431 " in head
     writer.close()
 

@@ -46,7 +46,7 @@ def folder(database: Path) -> Path:
     return projects_folder(database)
 
 
-def wait_until(condition: Callable[[], object], timeout_s: float = 5.0) -> None:
+def wait_until(condition: Callable[[], object], timeout_s: float = 30.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
@@ -363,7 +363,7 @@ def test_a_put_never_waits_for_a_file_to_be_opened(
 
     def slowly(store: SqliteStore, path: Path, **options: Any) -> None:
         if "projects" in str(path):
-            go_on.wait(5)
+            go_on.wait(30)
         whole(store, path, **options)
 
     store = open_projects()
@@ -387,7 +387,7 @@ def test_what_waits_for_files_is_bounded_and_what_is_dropped_is_counted(
 
     def slowly(store: SqliteStore, path: Path, **options: Any) -> None:
         if "projects" in str(path):
-            go_on.wait(5)
+            go_on.wait(30)
         whole(store, path, **options)
 
     store = open_projects()

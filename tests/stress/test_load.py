@@ -81,7 +81,7 @@ async def ask_all(url: str, questions: list[Question]) -> None:
         await asyncio.gather(*(worker(client) for _ in range(AT_ONCE)))
 
 
-async def settled(condition: Any, *, limit_s: float = 10.0) -> None:
+async def settled(condition: Any, *, limit_s: float = 30.0) -> None:
     async with asyncio.timeout(limit_s):
         while not condition():
             await asyncio.sleep(0.02)

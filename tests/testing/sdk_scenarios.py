@@ -72,8 +72,8 @@ def scenario(dialect: Dialect, *script: Rule | Reply | Fault, expected: Any) -> 
 
 
 async def left_behind(provider: FakeProvider) -> bool:
-    """Whether the provider notices within two seconds that its client left."""
-    async with asyncio.timeout(2):
+    """Whether the provider notices that its client left."""
+    async with asyncio.timeout(30):
         while not provider.requests[-1].cancelled:
             await asyncio.sleep(0.005)
     return True

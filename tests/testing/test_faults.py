@@ -41,7 +41,7 @@ async def failing(
 
 
 async def wait_for(condition: Callable[[], Any]) -> None:
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.005)
 

@@ -26,9 +26,9 @@ def test_only_lone_surrogates_are_masked_and_no_offset_moves(text: bytes, expect
 
 
 def test_masking_is_linear_on_hostile_backslashes() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     mask_surrogates(b"\\" * 2_000_001 + b"ud800")
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,9 @@ def test_masking_is_linear_on_hostile_backslashes() -> None:
     ids=["escaped quotes without end", "numbers without end"],
 )
 def test_decoding_is_linear_on_hostile_text(text: bytes) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     decode(text)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_what_lies_very_deep_is_kept() -> None:

@@ -120,12 +120,12 @@ def test_a_huge_event_in_small_chunks_takes_linear_time() -> None:
     def seconds(size: int) -> float:
         decoder = SSEDecoder()
         chunk = b"x" * 16
-        started = time.perf_counter()
+        started = time.process_time()
         decoder.feed(b"data: ")
         for _ in range(size // len(chunk)):
             decoder.feed(chunk)
         assert len(decoder.feed(b"\n\n")[0].data) == size
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     small, large = seconds(400_000), seconds(3_200_000)
     assert large < 8 * small * 4

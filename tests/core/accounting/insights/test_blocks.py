@@ -50,9 +50,9 @@ def test_pieces_lie_in_order_within_their_text(text: str) -> None:
 
 @pytest.mark.parametrize("unit", [" ", ",", "x", "\n", "1:", "\ud83d", "{", "a b,"])
 def test_hostile_text_takes_time_in_proportion(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     cut_pieces(unit * (400_000 // len(unit)))
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 def test_blocks_are_the_texts_that_could_go_or_that_others_repeat() -> None:

@@ -148,9 +148,9 @@ def test_nothing_of_a_text_is_in_a_finding() -> None:
 
 def test_a_file_that_is_read_a_thousand_times_is_not_compared_a_million_times() -> None:
     messages = [message for number in range(1_000) for message in read(number, lines(8, f"v{number}"))]
-    started = time.perf_counter()
+    started = time.process_time()
     found = repeats(messages)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert len(found.outdated) == 999
 
 

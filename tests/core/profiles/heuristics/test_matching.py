@@ -53,9 +53,9 @@ def test_an_expression_that_cannot_be_used_never_fits(pattern: str) -> None:
 
 
 def test_a_glob_of_many_stars_does_not_take_for_ever() -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert not fits("*a" * 12 + "b", "a" * 60)
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2
 
 
 def test_whatever_can_fit_is_understood() -> None:
