@@ -1,8 +1,10 @@
-"""`ullage auto` and its like, as processes of their own, change what a running daemon does with the next request."""
+"""`ullage auto` and its like, beside a running daemon, change what it does with the next request."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -17,6 +19,7 @@ import pytest
 from tests.cli.auto.routed import settings_text
 from tests.daemon.process import Process
 from tests.gateway.routes import FRONTIER, LIGHT, STRONG
+from ullage.cli import main
 from ullage.testing import FakeProvider, make_request
 
 EASY = "Rename the variable x in this line to count."
@@ -33,16 +36,17 @@ class User:
         self._turns: defaultdict[str, list[str]] = defaultdict(list)
 
     async def run(self, *arguments: str, status: int = 0) -> str:
-        """The output of a command."""
-        done = await asyncio.to_thread(
-            subprocess.run,
-            [sys.executable, "-m", "ullage", *arguments, "--data-dir", str(self._process.data_dir)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == status, done.stderr
-        return done.stdout if status == 0 else done.stderr
+        """The output of a command, run in this process: another one than the daemon's."""
+        told, faults = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(told), contextlib.redirect_stderr(faults):
+            found = await asyncio.to_thread(main, [*arguments, "--data-dir", str(self._process.data_dir)])
+        assert found == status, faults.getvalue()
+        return told.getvalue() if status == 0 else faults.getvalue()
+
+    async def start(self, *arguments: str) -> None:
+        """A command as a process of its own, until it ends."""
+        command = [sys.executable, "-m", "ullage", *arguments, "--data-dir", str(self._process.data_dir)]
+        await asyncio.to_thread(subprocess.run, command, stdout=subprocess.DEVNULL, check=True)
 
     async def tell(self, *arguments: str) -> Any:
         """What a command tells programs."""
@@ -136,7 +140,7 @@ async def test_votes_beside_it_send_requests_elsewhere(daemon: Process, client: 
     user = User(daemon, client)
     await user.run("auto", "mode", "best", "--default")
     assert (await user.tell("auto", "plan", EASY))["target"] == LIGHT
-    await asyncio.gather(*(user.run("feedback", "bad", LIGHT) for _ in range(3)))
+    await asyncio.gather(*(user.start("feedback", "bad", LIGHT) for _ in range(3)))
     await user.ask(EASY)  # what was said is read beside this one
     assert await user.ask(EASY, session="another") == STRONG
 
