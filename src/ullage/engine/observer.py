@@ -263,7 +263,7 @@ class Observer:
             self._note_failed(observation, given_up, self.spending.give_up(exchange, given_up))
             if not is_waited_for:
                 return  # the client has left
-            again, departure = self._departing.depart_again(observation, exchange, given_up)
+            again, departure = self._departing.moving.depart_again(observation, exchange, given_up)
         except BaseException as error:
             if is_waited_for:
                 future.set_exception(error)
@@ -299,7 +299,7 @@ class Observer:
             return  # the client has left
         try:
             observation = self._open[exchange.id]
-            again, departure = self._departing.depart_elsewhere(observation, exchange, dear, verdict)
+            again, departure = self._departing.moving.depart_elsewhere(observation, exchange, dear, verdict)
         except BaseException as error:
             future.set_exception(error)
             raise

@@ -1,11 +1,25 @@
-"""Whether a request may hold reasoning of a target of another protocol: asked of every one on the event loop."""
+"""Reasoning that a target of another protocol gave a client: whether a request may hold some, which is asked of every one on the
+event loop, and requests without it."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import xxhash
 
-from ullage.core.translation import SEAL_MARK_BYTES, holds_seal
+from ullage.core.translation import SEAL_MARK_BYTES, Loss, holds_seal, without_wrapped
 
+if TYPE_CHECKING:
+    from ullage.core.wire import Conversation
+
+    from .exchange import Exchange
+    from .reading import Reader
+
+_FOREIGN_REASONING = Loss(
+    code="foreign_reasoning",
+    where="messages",
+    what="Reasoning that a model of another protocol gave the client is left out: its own provider would refuse it.",
+)
 # Bodies are kept whole, so few; of a conversation that was dropped all is looked through once more.
 _LIMIT_BYTES = 8 * 1024 * 1024
 # Two requests of one conversation begin alike; a wrong guess costs time, never truth.
@@ -39,6 +53,19 @@ class SealSearch:
             while self._bytes > self._limit_bytes:
                 self._bytes -= len(self._clean.pop(next(iter(self._clean))))
         return found
+
+
+def without_seals(reader: Reader, exchange: Exchange, conversation: Conversation) -> Conversation:
+    """A request that is not routed without the reasoning that a target of another protocol gave its client: its own provider
+    would refuse it."""
+    if exchange.endpoint.recorded and not exchange.sealed and "content-encoding" not in exchange.headers:
+        return conversation  # its bytes were looked through when they came
+    body = without_wrapped(conversation)
+    if body is conversation.body:
+        return conversation
+    exchange.losses.append(_FOREIGN_REASONING)
+    exchange.warnings.append(_FOREIGN_REASONING.code)
+    return reader.parse_plain(exchange, body, conversation.model)
 
 
 def _shared_bytes(before: bytes, body: bytes) -> int:

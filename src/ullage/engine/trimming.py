@@ -16,7 +16,9 @@ from ullage.core.evidence.offers import find_calls, find_offers, may_offer
 from ullage.core.planning.assembling import Reference
 from ullage.core.planning.request import Trim
 from ullage.core.wire import read_message, result_texts
+from ullage.settings.keeping import make_artifact_caps
 from ullage.sources.artifacts import ArtifactFiles, artifact_folder
+from ullage.stores import root_finder
 from ullage.stores.base import ArtifactRecord
 from ullage.stores.places import project_digest
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from ullage.core.planning.facts import SliceFacts
     from ullage.core.planning.records import Replacement
     from ullage.core.wire import Conversation, Slice
+    from ullage.settings import Settings
     from ullage.stores import Store
 
 _log = logging.getLogger("ullage.engine")
@@ -290,3 +293,24 @@ def _name_calls(conversation: Conversation, facts: Sequence[SliceFacts], index: 
             for call_id, tool in find_calls(read_message(conversation.messages[before], conversation.dialect)):
                 names.setdefault(call_id, tool)
     return names
+
+
+def make_trimmer(store: Store, settings: Settings, data_dir: Path) -> Trimmer | None:
+    """One for these settings; `None` where long results are to stay."""
+    if not settings.artifacts.enabled:
+        return None
+    return Trimmer(
+        store,
+        data_dir=data_dir,
+        find_root=root_finder(settings.store.scope),
+        caps=make_artifact_caps(settings),
+        redact=_redacted,
+        adaptive=settings.artifacts.adaptive,
+    )
+
+
+def _redacted(text: str) -> str:
+    """A text that is quoted, without credentials; the library is loaded with the first one."""
+    from ullage.core.privacy.secrets import redact
+
+    return redact(text)[0]
