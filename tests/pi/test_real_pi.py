@@ -101,7 +101,7 @@ TYPED = {
     "/context pins": "internal",
     "/context memory add Build runner = vitest": "Remembered mem_",
     "/context memory": "build-runner",
-    "/context memory sources": "this one",
+    "/context memory sources": "told to others",
     "/context privacy": "Privacy is off",
     "/context artifacts": "No tool result",
     "/context summaries": "Nothing is summarised",

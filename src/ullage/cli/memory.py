@@ -26,6 +26,7 @@ from .keeping import (
     source_option,
     supersedes_option,
 )
+from .memory_sources import exclude_command, include_command, sources_command
 from .output import print_json
 from .records import data_dir_option, json_option, print_lines
 
@@ -55,6 +56,11 @@ def command() -> None:
     A claim says one thing of one subject: "Build runner = vitest". Two claims of one subject that contradict each other cannot
     both hold: supersede, invalidate or expire the older one.
     """
+
+
+command.add_command(sources_command)
+command.add_command(exclude_command)
+command.add_command(include_command)
 
 
 @command.command("add")

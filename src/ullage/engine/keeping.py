@@ -131,7 +131,7 @@ def offer_kept(
 
 def _applicable(kept: Kept, kind: Kind, asker: Asker, hashes: Sequence[int]) -> tuple[Item, ...]:
     return applicable(
-        kept.active(kind),
+        kept.told_to(kind, asker.session),
         session=asker.session,
         project=asker.project,
         hashes=hashes,

@@ -15,7 +15,7 @@ from .report import iso_time
 
 if TYPE_CHECKING:
     from ullage.core.evidence.changes import Change
-    from ullage.core.evidence.mutations import Item, Kind
+    from ullage.core.evidence.mutations import Item, Kind, Mutation
 
     from .base import Reader, Store
 
@@ -55,14 +55,19 @@ def make_stamp(kind: Kind, now_ms: int) -> Stamp:
 def write_change(store: Store, change: Change) -> Item:
     """Writes a change and waits until it is durable; the item as it is then. Raises `StoreError` if it cannot be written now."""
     if change.mutation is not None:
-        store.put_mutation(change.mutation)
-        if not store.flush():
-            raise StoreError(
-                f"It is not known whether {change.item.id} was written.",
-                hint=" ".join(store.problems()) or "Look at the list before you try again.",
-                code="indeterminate",
-            )
+        write_mutation(store, change.mutation)
     return change.item
+
+
+def write_mutation(store: Store, mutation: Mutation) -> None:
+    """Adds to the log and waits until it is durable. Raises `StoreError` if it cannot be written now."""
+    store.put_mutation(mutation)
+    if not store.flush():
+        raise StoreError(
+            f"It is not known whether {mutation.item} was written.",
+            hint=" ".join(store.problems()) or "Look at the list before you try again.",
+            code="indeterminate",
+        )
 
 
 def branch_of(reader: Reader, session_id: str) -> str:

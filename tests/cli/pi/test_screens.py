@@ -265,7 +265,10 @@ def test_pins_and_memory_of_session_and_project_are_told(
     typed("memory add Build runner = vitest")
     assert "build-runner" in typed("memory")
     sources = typed("memory sources").splitlines()
-    assert sources[1].startswith(f"{SESSION} (this one)")
+    assert sources[1].startswith(f"{SESSION}  told to others")
+    assert "is excluded" in typed(f"memory exclude {SESSION[:9]} it was a test")
+    assert "excluded: it was a test" in typed("memory sources")
+    assert "is told to others" in typed(f"memory include {SESSION[:9]}")
     monkeypatch.chdir(tmp_path)
     assert len(typed("pins").splitlines()) == 2, "of another folder only the session's own are told"
     typed(f"unpin {typed('pins').splitlines()[1].split()[0]} it was wrong")

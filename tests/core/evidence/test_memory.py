@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from tests.core.evidence.keeping import PROJECT, Keeping, letters
 from ullage.core.errors import CallError, InputError
 from ullage.core.evidence.changes import Owner
 from ullage.core.evidence.evidence_text import memory_text
-from ullage.core.evidence.memory import end_memory, report_memory
+from ullage.core.evidence.memory import change_source, end_memory, report_memory
+from ullage.core.evidence.mutations import replay
 from ullage.core.evidence.ranking import rank
+
+SOURCE = ("/code/a", "s1")
 
 
 @pytest.fixture
@@ -159,3 +163,28 @@ def test_a_manifest_says_everything_of_a_memory_but_its_claim(keeping: Keeping) 
         "score": 91.0,
         "reason": "key, 1 term",
     }
+
+
+def test_a_session_that_is_excluded_is_told_of_to_itself_alone(keeping: Keeping) -> None:
+    mine = keeping.remember("port: 8484", PROJECT)
+    theirs = keeping.remember("host: local", replace(PROJECT, session="s2"))
+    beside = keeping.remember("port: 1")
+    excluding = change_source(keeping.kept, SOURCE, "exclude", keeping.stamp(), reason="old")
+    assert excluding is not None
+    keeping.log.append(excluding)
+    kept = keeping.kept
+    assert kept.excluded == {SOURCE: "old"}
+    assert kept.told_to("memory", "s2") == [theirs, beside]
+    assert kept.told_to("memory", "s1") == [mine, theirs, beside]
+    assert change_source(kept, SOURCE, "exclude", keeping.stamp()) is None
+    with pytest.raises(InputError, match=r"Supersede it"):  # it holds its key all the same
+        keeping.remember("port: 9", PROJECT)
+    including = change_source(kept, SOURCE, "include", keeping.stamp())
+    assert including is not None
+    assert not replay([including, *keeping.log]).excluded
+
+
+def test_only_who_has_said_something_of_the_project_is_excluded(keeping: Keeping) -> None:
+    keeping.remember("x: y")
+    with pytest.raises(InputError, match="has said nothing"):
+        change_source(keeping.kept, SOURCE, "exclude", keeping.stamp())

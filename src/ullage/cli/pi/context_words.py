@@ -125,18 +125,18 @@ CONTEXT: Table = {
                 does="a claim holds no longer",
             ),
             "sources": Row(
-                answer=screen("kept_screens", "show_sources"),
+                answer=plain("memory", "sources"),
                 does="the sessions that the project's memory is from",
             ),
             "exclude": Row(
-                answer=screen("kept_screens", "exclude_source"),
+                answer=with_reason("memory", "exclude"),
                 takes="SESSION [REASON]",
                 least=1,
                 most=None,
                 does="leave out what a session has said of the project",
             ),
             "include": Row(
-                answer=screen("kept_screens", "include_source"),
+                answer=plain("memory", "include"),
                 takes="SESSION",
                 least=1,
                 most=1,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,29 +63,6 @@ def show_pins(asked: Asked) -> int:
 def show_memory(asked: Asked) -> int:
     """The same of memory."""
     return _show(asked, "memory")
-
-
-def show_sources(asked: Asked) -> int:
-    """The sessions that the project's memory was said in."""
-    by_session: dict[str, list[Item]] = defaultdict(list)
-    for one in kept_here("memory").all(asked):
-        if one.scope == "project":
-            by_session[one.session or "-"].append(one)
-    if not by_session:
-        print_lines(["No session has said anything of this project that is remembered."])
-        return 0
-    now = records.now_ms()
-    rows = [
-        (
-            session if session != asked.session else f"{session} (this one)",
-            str(sum(one.is_active for one in items)),
-            str(len(items)),
-            ago(max(one.created_ms for one in items), now),
-        )
-        for session, items in by_session.items()
-    ]
-    print_lines(table(("session", "active", "all", "newest"), rows, right=(1, 2)))
-    return 0
 
 
 def _show(asked: Asked, kind: Kind) -> int:

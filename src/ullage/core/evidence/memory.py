@@ -8,13 +8,26 @@ from msgspec import Struct
 
 from ullage.core.errors import CallError, InputError
 
-from .changes import Change, NewItem, Stamp, active_of, add, check_new, end, need_active, report_kept
+from .changes import (
+    REASON_CHARS,
+    Change,
+    NewItem,
+    Stamp,
+    active_of,
+    add,
+    check_new,
+    clean_text,
+    end,
+    need_active,
+    report_kept,
+)
 from .keys import base_subject, derive_key, find_polarity, normalise_key
+from .mutations import EXCLUDE, Mutation, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .mutations import Item, Kept
+    from .mutations import Item, Kept, Source
     from .ranking import Ranked
 
 
@@ -59,6 +72,32 @@ def end_memory(
 ) -> Change:
     """Says that a claim was wrong, or holds no longer. Raises `InputError` for one that is none or no longer active."""
     return end(need_active(kept, memory_id, "memory"), state, reason, stamp)
+
+
+def change_source(kept: Kept, source: Source, op: str, stamp: Stamp, *, reason: str | None = None) -> Mutation | None:
+    """The entry by which what a session has said of a project is told to other sessions no more, or again; `None` where it is so
+    already. Raises `InputError` for a session that has said nothing of it, `CallError` for a reason that is too long."""
+    project, session = source
+    if all(source_of(item) != source for item in kept.of("memory")):
+        raise InputError(
+            f"Session {session[:100]} has said nothing of this project that is remembered.",
+            hint="`ullage memory sources` names those that have.",
+            code="not_found",
+        )
+    if (source in kept.excluded) == (op == EXCLUDE):
+        return None
+    said = clean_text(reason, "reason", REASON_CHARS) if reason else None
+    return Mutation(
+        id=stamp.mutation,
+        created_ms=stamp.now_ms,
+        kind="memory",
+        scope="project",
+        session=session,
+        project=project,
+        op=op,
+        item=session,
+        payload={"reason": said} if said else {},
+    )
 
 
 def find_conflict(others: Iterable[Item], claim: str, key: str | None) -> Item | None:

@@ -22,6 +22,9 @@ State = Literal["active", "superseded", "deleted", "invalid", "expired"]
 
 ACTIVE: State = "active"
 
+EXCLUDE, INCLUDE = "exclude", "include"
+"""What is said of a source: `item` is the session, `project` the project."""
+
 ENDS: dict[str, tuple[State, ...]] = {"pin": ("deleted",), "memory": ("invalid", "expired")}
 """The states that a `status` change may put something in."""
 
@@ -30,10 +33,10 @@ class Mutation(Struct, frozen=True, kw_only=True):
     """One change, in words and values that a later version may add to: what this one does not know is left out of a replay.
 
     `item` is the pin or memory that is changed. `op`: `add`; `supersede`, which adds `item` in the place of
-    `payload["supersedes"]`; `status`, which ends it. `session` is where the change was made, for the scopes `session` and
-    `branch` also whom it is for; `branch` is a name of `scopes.name_branch`, `project` the absolute path of a folder. Added are
-    the text and what is said of it (`payload["text"]`, `key`, `classification`, `source_ids`, `source_file`), to a status belongs
-    its `reason`. `created_ms` is epoch milliseconds.
+    `payload["supersedes"]`; `status`, which ends it; `exclude` and `include`, by which `item` is the session of a source.
+    `session` is where the change was made, for the scopes `session` and `branch` also whom it is for; `branch` is a name of
+    `scopes.name_branch`, `project` the absolute path of a folder. Added are the text and what is said of it (`payload["text"]`,
+    `key`, `classification`, `source_ids`, `source_file`), to a status belongs its `reason`. `created_ms` is epoch milliseconds.
     """
 
     id: str
@@ -84,10 +87,16 @@ class Item(Struct, frozen=True, kw_only=True):
         return self.scope, *(owner or "" for owner in owners[self.scope])
 
 
+Source = tuple[str, str]
+"""A project, and a session in which something was said of it that is remembered."""
+
+
 class Kept(Struct, frozen=True):
-    """All that was ever kept, in the order in which it was created."""
+    """All that was ever kept, in the order in which it was created. `excluded` are the sources that other sessions are not to be
+    told of, each with why, if that was said (planner specification, section 15.5)."""
 
     items: dict[str, Item] = {}
+    excluded: dict[Source, str | None] = {}
 
     def find(self, item_id: str) -> Item | None:
         """The pin or memory of that id."""
@@ -100,6 +109,17 @@ class Kept(Struct, frozen=True):
     def active(self, kind: Kind) -> list[Item]:
         """Those that may still be sent."""
         return [item for item in self.of(kind) if item.is_active]
+
+    def told_to(self, kind: Kind, session: str | None) -> list[Item]:
+        """Those of them that a session may be told of: what it has said itself, and what the user has not excluded."""
+        if kind == "pin" or not self.excluded:
+            return self.active(kind)
+        return [item for item in self.active(kind) if item.session == session or source_of(item) not in self.excluded]
+
+
+def source_of(item: Item) -> Source | None:
+    """Where a claim about a project is from; `None` for what is for a session alone."""
+    return (item.project or "", item.session or "") if item.scope == "project" else None
 
 
 class _Added(Struct, frozen=True):
@@ -146,7 +166,22 @@ def replay(mutations: Iterable[Mutation]) -> Kept:
             places[item.id] = place
     endings = _group(_find_endings(ordered, items))
     losers = _find_losers(items, places, {item_id: ends[0].place for item_id, ends in endings.items()})
-    return Kept({item.id: _settle(item, endings.get(item.id, ()), losers.get(item.id)) for item in items.values()})
+    settled = {item.id: _settle(item, endings.get(item.id, ()), losers.get(item.id)) for item in items.values()}
+    return Kept(settled, _find_excluded(ordered))
+
+
+def _find_excluded(ordered: Sequence[Mutation]) -> dict[Source, str | None]:
+    """The last word on each source holds."""
+    excluded: dict[Source, str | None] = {}
+    for mutation in ordered:
+        if mutation.kind != "memory" or mutation.op not in (EXCLUDE, INCLUDE) or mutation.project is None:
+            continue
+        source = (mutation.project, mutation.item)
+        excluded.pop(source, None)
+        if mutation.op == EXCLUDE:
+            reason = mutation.payload.get("reason")
+            excluded[source] = reason if isinstance(reason, str) else None
+    return excluded
 
 
 def _in_order(mutations: Iterable[Mutation]) -> list[Mutation]:
