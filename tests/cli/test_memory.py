@@ -140,3 +140,23 @@ def test_what_cannot_be_done_is_said(capsys: Screen, arguments: tuple[str, ...],
 def test_the_limits_are_those_of_the_settings(capsys: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ULLAGE_MEMORY__CLAIM_CHARS", "4")
     assert "4 is the most" in call(capsys, "add", "x: yz")[2]
+
+
+def test_what_a_session_has_said_of_a_project_is_told_excluded_and_included(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["memory", "sources"]) == 0
+    assert "Nothing that any session" in capsys.readouterr().out
+    assert main(["memory", "exclude", "s1"]) == 1
+    main(["memory", "add", "port: 8484", "--scope", "project", "--session", "s1"])
+    capsys.readouterr()
+    assert main(["memory", "exclude", "s1", "--reason", "old", "--json"]) == 0
+    assert msgspec.json.decode(capsys.readouterr().out) == {"session": "s1", "excluded": True, "written": True}
+    main(["memory", "exclude", "s1"])
+    assert "is excluded already" in capsys.readouterr().out
+    main(["memory", "sources", "--json"])
+    (source,) = msgspec.json.decode(capsys.readouterr().out)["sources"]
+    assert (source["excluded"], source["reason"], source["active"], source["claims"]) == (True, "old", 1, 1)
+    main(["memory", "include", "s1"])
+    assert "is told to others" in capsys.readouterr().out

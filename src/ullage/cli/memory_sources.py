@@ -27,10 +27,12 @@ _NONE = "Nothing that any session has said of this project is remembered."
 @data_dir_option
 def sources_command(project: str | None, as_json: bool, data_dir: str | None) -> None:
     """List the sessions in which something was said of a project that is remembered, and which of them are excluded."""
+    from ullage.stores.report import iso_time
+
     kept, _ = read_kept(data_dir)
     found = [_report(kept, _folder(project), session, items) for session, items in _sources(kept, project).items()]
     if as_json:
-        print_json({"sources": found})
+        print_json({"sources": [{"newest_at": iso_time(one.pop("newest_ms")), **one} for one in found]})
         return
     now = records.now_ms()
     rows = [

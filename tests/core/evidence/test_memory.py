@@ -177,7 +177,7 @@ def test_a_session_that_is_excluded_is_told_of_to_itself_alone(keeping: Keeping)
     assert kept.told_to("memory", "s2") == [theirs, beside]
     assert kept.told_to("memory", "s1") == [mine, theirs, beside]
     assert change_source(kept, SOURCE, "exclude", keeping.stamp()) is None
-    with pytest.raises(InputError, match=r"Supersede it"):  # it holds its key all the same
+    with pytest.raises(InputError, match="has the key port"):  # it holds its key all the same
         keeping.remember("port: 9", PROJECT)
     including = change_source(kept, SOURCE, "include", keeping.stamp())
     assert including is not None
