@@ -26,8 +26,8 @@ A setting is looked for in five places; a later one wins:
 5. a flag of the command.
 
 `ullage config show --sources` prints every value with the place it comes from, `ullage config set KEY VALUE` writes one. A key
-that is wrong or unknown is left out alone, with its file and line and what was probably meant; `ullage config check` lists them. The
-daemon does not start with a wrong
+that is wrong or unknown is left out alone, with its file and line and what was probably meant; `ullage config check` lists them.
+The daemon does not start with a wrong
 `server.host`, `data_dir`, `store.url`, upstream or setting of `privacy` or `budget`, nor with a user's file that it cannot read:
 the default in its place would send traffic or records elsewhere than asked, or spend more. `ullage config schema` prints a JSON
 Schema for editors.
