@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
+import weakref
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -93,3 +95,16 @@ def test_a_fault_in_what_was_left_ends_nothing(worker: Worker, caplog: pytest.Lo
         worker.put(lambda: worker.leave(lambda: 1 / 0))
         assert worker.flush(10)
     assert "division by zero" in caplog.text
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_what_a_job_knows_is_let_go_though_nothing_else_comes(worker: Worker, left: bool) -> None:
+    class Request:
+        pass
+
+    request, gone = Request(), threading.Event()
+    weakref.finalize(request, gone.set)
+    job = partial(id, request)
+    worker.put(partial(worker.leave, job) if left else job)
+    del job, request
+    assert gone.wait(10)

@@ -70,14 +70,18 @@ class Worker:
         worked_s = 0.0
         while (job := self._take()) is not None:
             worked_s += _do(job)
+            del job  # it has a request in it, which would stay for as long as nothing else comes
             if self._rest is not None:
-                rest, self._rest = self._rest, None
-                self._pause()
-                worked_s = _do(rest)
+                worked_s = self._do_rest(self._rest)
             if worked_s > _STRETCH_S and self._tokens.qsize() < _BACKLOG and not self._closing:
                 # As long a rest as the work took: a relay that became ready meanwhile finds the interpreter free.
                 self._hurry.wait(worked_s)
                 worked_s = 0.0
+
+    def _do_rest(self, rest: Job) -> float:
+        self._rest = None
+        self._pause()
+        return _do(rest)
 
     def _pause(self) -> None:
         """Until there is a job, or patience ends."""
