@@ -76,7 +76,7 @@ async def test_no_request_waits_for_the_answers_of_the_others__litellm_13546(
         request = make_request("anthropic", model=model, turns=("Hello.",))
         waiting = [asyncio.create_task(post(client, gateway, request)) for _ in range(AT_ONCE)]
         try:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 while len(fake.requests) < AT_ONCE:
                     await asyncio.sleep(0.005)
                 assert await post(client, gateway, request) == 200
@@ -252,4 +252,6 @@ async def test_nothing_of_a_request_stays_when_it_is_over__litellm_12685_27954_1
             held.append(held_in(gateway))
         assert sum(held[1].values()) > 100
         assert {place: grown for place, grown in (held[1] - held[0]).items() if place not in BOUNDED} == {}
-        assert not alive() - before
+        async with asyncio.timeout(30):  # a thread that has said it is done may not have left its last function yet
+            while alive() - before:
+                await asyncio.sleep(0.05)
