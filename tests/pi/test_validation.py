@@ -11,7 +11,6 @@ from tests.pi.validation import SCENARIOS, run
 
 
 @pytest.mark.slow
-@pytest.mark.real_pi
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_scenario_shows_what_it_should(name: str, tmp_path: Path) -> None:
     report = run(name, NEWEST, tmp_path / "pi")
