@@ -12,7 +12,7 @@ import pytest
 from tests.pi.host import NEWEST, OLDER, Host, find_pi
 from ullage.testing import FakeProvider, run_in_thread
 
-pytestmark = [pytest.mark.slow, pytest.mark.real_pi]
+pytestmark = pytest.mark.slow
 
 MODEL = "anthropic/anthropic-model"
 SMALL = """
