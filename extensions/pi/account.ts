@@ -13,7 +13,6 @@ interface Failed {
 }
 
 export class Account {
-	private compacting = false;
 	private failed: Failed | undefined;
 	private library: any;
 
@@ -22,14 +21,7 @@ export class Account {
 			(library) => void (this.library = library),
 			() => {}, // not Pi itself, but one of its kin
 		);
-		// One that is cancelled is not told of by every version: it is over with whatever comes next.
-		const over = () => void (this.compacting = false);
-		pi.on("session_before_compact", () => void (this.compacting = true));
-		pi.on("session_compact", over);
-		pi.on("agent_start", over);
-		pi.on("session_start", over);
 		(pi as any).on("session_compact_failed", (event: any) => {
-			over();
 			this.failed = {
 				at: new Date().toISOString(),
 				reason: String(event.reason ?? "unknown"),
@@ -38,7 +30,7 @@ export class Account {
 		});
 	}
 
-	tell(ctx: ExtensionContext): Record<string, unknown> {
+	tell(ctx: ExtensionContext, summarizes: string): Record<string, unknown> {
 		const manager = ctx.sessionManager as any;
 		const entries: any[] = manager.getEntries?.() ?? [];
 		const branch: any[] = manager.getBranch?.() ?? [];
@@ -54,7 +46,7 @@ export class Account {
 			tokens: usage?.tokens ?? undefined,
 			window: usage?.contextWindow ?? (ctx.model as PiModel | undefined)?.contextWindow,
 			compaction: this.thresholds(ctx),
-			compacting: this.compacting,
+			compacting: summarizes === "compaction",
 			failed: this.failed,
 			summaries: summaries(entries, new Set(branch.map((entry) => entry.id))),
 			models: usable(ctx).map(plainModel),

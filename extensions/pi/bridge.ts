@@ -67,6 +67,8 @@ export class Bridge {
 	ctx: ExtensionContext | undefined;
 	private meeting: Promise<boolean> = Promise.resolve(false);
 	private request: Request | undefined;
+	/** What Pi has summarised now, where it does: that is no part of the conversation. */
+	summarizes: "" | "compaction" | "branch_summary" = "";
 	/** Whom an errand of Pi's goes to, a summary say. */
 	private errand: PiModel | undefined;
 	private parent = "";
@@ -368,6 +370,7 @@ export class Bridge {
 			pi: this.host.version,
 			routed,
 			reason,
+			errand: reason === "direct" ? this.summarizes : "",
 		};
 		let planned = await this.daemon.ask<Planned>("context", { ...said, ...ask.update.said }, DEADLINES.context);
 		if (planned.resync) {

@@ -110,7 +110,7 @@ export function registerCommands(pi: ExtensionAPI, bridge: Bridge): void {
 				const words = await choose(wordsOf(name, bridge), args.trim(), ctx);
 				if (words === undefined) return;
 				await bridge.settle();
-				const text = await run(bridge, name, words, ctx, account.tell(ctx));
+				const text = await run(bridge, name, words, ctx, account.tell(ctx, bridge.summarizes));
 				if (bridge.ctx === undefined) return; // Pi is at another session by now
 				show(ctx, name, text);
 				await bridge.mirror();

@@ -28,8 +28,6 @@ interface By {
 	pi: ExtensionAPI;
 	library: Library;
 	bridge: Bridge;
-	/** Whether Pi has a summary made, which is no part of the conversation. */
-	errand: { runs: boolean };
 }
 
 interface Call {
@@ -46,11 +44,6 @@ const ZERO = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 export async function registerProxy(pi: ExtensionAPI, bridge: Bridge): Promise<void> {
 	const library = await findLibrary();
 	if (library === undefined) return;
-	const errand = { runs: false };
-	for (const name of ["session_before_compact", "session_before_tree"]) pi.on(name as any, () => void (errand.runs = true));
-	for (const name of ["session_compact", "session_compact_failed", "session_tree", "agent_start"]) {
-		pi.on(name as any, () => void (errand.runs = false));
-	}
 	pi.on("session_start", (_event, ctx) => restore(pi, ctx));
 	pi.registerProvider("ullage", {
 		name: "ullage",
@@ -71,7 +64,7 @@ export async function registerProxy(pi: ExtensionAPI, bridge: Bridge): Promise<v
 		streamSimple: (model: any, context: any, options: any) => {
 			const out = library.createAssistantMessageEventStream();
 			const call = { model, context, options: options ?? {} };
-			pass({ pi, library, bridge, errand }, call, out).catch((error) => out.push(failure(call, String(error?.message ?? error))));
+			pass({ pi, library, bridge }, call, out).catch((error) => out.push(failure(call, String(error?.message ?? error))));
 			return out as any;
 		},
 	});
@@ -112,10 +105,10 @@ async function pass(by: By, call: Call, out: Stream): Promise<void> {
 }
 
 /** The stream of the model that is chosen now, with Pi's own credential for it. */
-async function open({ pi, library, bridge, errand }: By, { model, context, options }: Call): Promise<AsyncIterable<Event>> {
+async function open({ pi, library, bridge }: By, { model, context, options }: Call): Promise<AsyncIterable<Event>> {
 	const ctx = bridge.ctx;
 	if (ctx === undefined) throw new Error("ullage: the session has not begun");
-	const reason = errand.runs || options.sessionId === undefined ? "direct" : "user";
+	const reason = bridge.summarizes !== "" || options.sessionId === undefined ? "direct" : "user";
 	const last = context.messages.findLast((message) => message.role === "assistant");
 	const asked = {
 		model,

@@ -8,6 +8,12 @@ import { reason } from "./daemon.ts";
 import { tell } from "./telling.ts";
 
 export function registerSummaries(pi: ExtensionAPI, bridge: Bridge): void {
+	pi.on("session_before_compact", () => void (bridge.summarizes = "compaction"));
+	pi.on("session_before_tree", () => void (bridge.summarizes = "branch_summary"));
+	// One that is cancelled is not told of by every version: it is over with whatever comes next.
+	for (const name of ["session_compact", "session_compact_failed", "session_tree", "agent_start", "session_start"]) {
+		pi.on(name as "agent_start", () => void (bridge.summarizes = ""));
+	}
 	pi.on("session_before_compact", (event, ctx) => guarded(bridge, ctx, () => clearCompaction(bridge, event as any, ctx)));
 	pi.on("session_before_tree", (event, ctx) => guarded(bridge, ctx, () => clearBranch(bridge, event as any, ctx)));
 }

@@ -273,6 +273,20 @@ async def test_an_errand_is_routed_beside_the_conversation(open_door: Any) -> No
     assert "route" in await door.ask("context", {**more, "keys": ["k"], "messages": [said("yes")]})
 
 
+@pytest.mark.parametrize("errand", ["compaction", "branch_summary"])
+async def test_a_summary_is_routed_as_one_whatever_it_is_made_of(open_door: Any, errand: str) -> None:
+    """Pi asks who summarises with the conversation itself."""
+    door = await open_door()
+    await begin(door, FRONTIER, LIGHT)
+    said_before = [user("one"), said("two"), user("three")]
+    told = await door.context(said_before, model=AUTO, routed=True, reason="direct", errand=errand)
+    door.daemon.engine.flush()
+    (call,) = door.daemon.store.calls()
+    assert (call.id, call.kind) == (told["id"], errand)
+    assert told["route"]["target"] == "anthropic/claude-haiku-4-5"
+    assert ("summary $0" in told["route"]["why"]) == (errand == "compaction")
+
+
 async def test_who_has_told_of_no_models_has_to_begin_again(open_door: Any) -> None:
     door = await open_door()
     assert await door.context([user("one")], model=AUTO, routed=True) == {"resync": True}

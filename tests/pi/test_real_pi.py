@@ -293,7 +293,7 @@ def test_compaction_and_a_fork_are_routed_and_recorded_as_such(
         assert pi.ask("compact")["success"]
         pi.ask("prompt", message="And now?")
         summary, after = (one.body for one in list(provider.requests)[before:])
-        assert b"context summar" in summary[:2_000] and len(after) < len(summary)
+        assert b"context summar" in summary and len(after) < len(summary)
         newest = pi.ask("get_fork_messages")["data"]["messages"][-1]["entryId"]
         assert pi.ask("fork", entryId=newest)["success"]
         pi.ask("prompt", message="And in the fork?")
@@ -304,7 +304,7 @@ def test_compaction_and_a_fork_are_routed_and_recorded_as_such(
     fork, first = sorted(sessions, key=lambda one: one["calls"])
     assert (fork["parent"], fork["calls"], first["calls"]) == (first["id"], 1, 7)
     (errand,) = (row for row in calls if row["kind"] == "compaction")
-    assert errand["session"] is None
+    assert not errand["session"]
     events = json.loads(host.ullage("sessions", "show", first["id"], "--json"))["events"]
     assert "rewrite" in [one["kind"] for one in events]
 

@@ -43,6 +43,7 @@ _CODEX_SOURCES: dict[str, RequestKind] = {"subagent": "subagent", "thread_title"
 # Words in the request for a summary, as the clients of section 1 write it.
 _CLAUDE_COMPACTION = "create a detailed summary of the conversation"
 _PI_BRANCH_SUMMARY = "summary of this conversation branch"
+_PI_ERRANDS: tuple[RequestKind, ...] = ("compaction", "branch_summary")
 _OPENCODE_ERRANDS: tuple[tuple[bytes, RequestKind], ...] = (
     (b"You are a title generator", "title"),
     (b"tasked with summarizing conversations", "compaction"),
@@ -148,7 +149,11 @@ def _opencode_kind(headers: Mapping[str, str], _path: str, conversation: Convers
 
 
 def _pi_kind(headers: Mapping[str, str], _path: str, conversation: Conversation | None) -> RequestKind:
-    """A summary has no session id, no tools, a short system prompt of its own and one user message."""
+    """A summary has no session id, no tools, a short system prompt of its own and one user message, unless our extension says
+    that it is one: Pi may ask who is to write it before it has written what for."""
+    for kind in _PI_ERRANDS:
+        if headers.get("x-ullage-errand") == kind:
+            return kind
     named = any(headers.get(name) for name in ("session-id", "session_id", "x-session-affinity"))
     if conversation is None or named or conversation.tools or "prompt_cache_key" in conversation.options:
         return "conversation"
