@@ -64,7 +64,8 @@ def _plain(said: dict[str, Any]) -> dict[str, Any]:
     for model in (said.get("model"), *said.get("models", ())):
         if model is not None:
             model["base_url"] = "http://127.0.0.1:9"
-    said.pop("headers", None)
+    for name in ("headers", "process"):
+        said.pop(name, None)
     return said
 
 

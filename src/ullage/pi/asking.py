@@ -6,8 +6,6 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
-from ullage.core.evidence.mutations import Mutation
-
 from .messages import Tool
 
 PROTOCOL = 1
@@ -42,21 +40,31 @@ class Model(Struct, frozen=True, kw_only=True):
         return self.base_url.rstrip("/").removesuffix("/v1")
 
 
-class Hello(Struct, frozen=True, kw_only=True):
+class Teller(Struct, frozen=True, kw_only=True):
+    """Who says something: a session of Pi, and which of the programs that may have it open at once."""
+
+    session: str
+    process: int = 0
+
+    @property
+    def teller(self) -> tuple[str, int]:
+        """What tells it from others."""
+        return self.session, self.process
+
+
+class Hello(Teller, frozen=True, kw_only=True):
     """A session begins in Pi. `models` are those that Pi may use: what its scope holds, else what it has credentials for."""
 
     protocol: int
     version: str
-    session: str
     models: tuple[Model, ...] = ()
 
 
-class Update(Struct, frozen=True, kw_only=True):
+class Update(Teller, frozen=True, kw_only=True):
     """What is new in a conversation: its first `known` messages are those that were said before, the last of which has the key
     `last`; then come `messages` with their `keys`. `prompt` and `tools` are there where they changed; so are `labels`, by the
     keys of the messages that they are on, and `places`: which of the entries named by the answer to `Kept` are on the branch."""
 
-    session: str
     known: int = 0
     last: str = ""
     keys: tuple[str, ...] = ()
@@ -69,8 +77,7 @@ class Update(Struct, frozen=True, kw_only=True):
 
 class Context(Update, frozen=True, kw_only=True):
     """A request that Pi is about to make of `model`, or, where it is `routed`, of whichever is chosen among those that were told
-    of when the session began. `reason` is Pi's own word: `direct` is an errand, that is no part of the conversation; `errand`
-    says which: `compaction` or `branch_summary`."""
+    of when the session began. `reason` is Pi's own word: `direct` is an errand, that is no part of the conversation."""
 
     model: Model
     pi: str = ""
@@ -78,7 +85,6 @@ class Context(Update, frozen=True, kw_only=True):
     parent: str = ""
     routed: bool = False
     reason: str = "user"
-    errand: str = ""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -115,12 +121,12 @@ class Custom(Struct, frozen=True, kw_only=True):
 
 class Kept(Struct, frozen=True, kw_only=True):
     """The changes to pins and memories that a session's file in Pi holds, as they were told of before, and those of DS4 among its
-    `custom` entries, in the order of the file. `trusted`: Pi trusts the folder that it is in."""
+    `custom` entries, in the order of the file, whoever wrote it. `trusted`: Pi trusts the folder that it is in."""
 
     session: str
     cwd: str = ""
     trusted: bool = True
-    entries: tuple[Mutation, ...] = ()
+    entries: tuple[Any, ...] = ()
     custom: tuple[Custom, ...] = ()
 
 

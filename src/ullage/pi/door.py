@@ -7,7 +7,7 @@ here when Pi is about to make it, and finished when Pi says how it ended.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -15,6 +15,7 @@ from ullage._version import __version__
 from ullage.core.errors import CallError, PrivacyError, UllageError
 from ullage.core.routing.report import report_route
 from ullage.core.routing.route import resolve_route
+from ullage.core.wire.jsontext import decode_as
 from ullage.engine import Endpoint
 from ullage.engine.virtual import AUTO
 from ullage.settings.route_config import make_route_config
@@ -58,6 +59,13 @@ _ERROR_STATUS = 500
 _KEPT_HEADERS = ("retry-after", "x-codex-")
 
 
+class _Open(NamedTuple):
+    """A request that Pi makes. `by` is whose it is; of an errand, which runs beside a conversation, nobody's."""
+
+    exchange: Exchange
+    by: tuple[str, int] | None
+
+
 class PiDoor:
     """Answers the extension. Used on the event loop."""
 
@@ -68,12 +76,11 @@ class PiDoor:
         self._settings = settings
         self._upstream = upstream
         self._sessions = PiSessions()
-        self._offered: dict[str, PiTargets] = {}
+        self._offered: dict[tuple[str, int], PiTargets] = {}
         self._config = make_route_config(settings)
         # Links followed, as for the requests that what is pinned is sent with.
         self._find_project = root_finder("project")
-        self._open: dict[str, Exchange] = {}
-        self._newest: dict[str, str] = {}
+        self._open: dict[str, _Open] = {}
         self._routes: dict[str, Callable[[bytes], Awaitable[Any]]] = {
             "hello": self._hello,
             "context": self._context,
@@ -96,8 +103,8 @@ class PiDoor:
     async def _hello(self, body: bytes) -> Any:
         asked = _read(body, Hello)
         tell_models(self._engine, asked.models)
-        self._offered.pop(asked.session, None)
-        self._offered[asked.session] = PiTargets(asked.models, self._config)
+        self._offered.pop(asked.teller, None)
+        self._offered[asked.teller] = PiTargets(asked.models, self._config)
         if len(self._offered) > SESSIONS:
             del self._offered[next(iter(self._offered))]
         settings = self._settings
@@ -115,7 +122,7 @@ class PiDoor:
     async def _context(self, body: bytes) -> Any:
         small = len(body) <= _SMALL_BYTES
         asked = await _do(small, lambda: _read(body, Context))
-        offered = self._offered.get(asked.session) if asked.routed else None
+        offered = self._offered.get(asked.teller) if asked.routed else None
         if asked.routed and offered is None:
             return {"resync": True}
         dialect = offered.dialect if offered is not None else dialect_of(asked.model.api)
@@ -141,12 +148,7 @@ class PiDoor:
 
     def _take(self, asked: Context, dialect: Dialect) -> tuple[PiSession | None, bytes]:
         """The conversation, and the request in a protocol that we read."""
-        if asked.reason == _DIRECT:
-            session: PiSession | None = PiSession()
-            assert session is not None
-            session.take(asked)
-        else:
-            session = self._sessions.take(asked)
+        session = _alone(asked) if asked.reason == _DIRECT else self._sessions.take(asked)
         if session is None:
             return None, b""
         name, most_output = (AUTO, None) if asked.routed else (asked.model.id, asked.model.max_tokens)
@@ -155,8 +157,8 @@ class PiDoor:
     def _begin(
         self, asked: Context, request: bytes, dialect: Dialect, offered: PiTargets | None, marks: Marks
     ) -> Exchange:
-        before = self._newest.pop(asked.session, None)
-        if before is not None and before in self._open:
+        by = asked.teller if asked.reason != _DIRECT else None
+        for before in [one for one, opened in self._open.items() if by is not None and opened.by == by]:
             self._give_up(before)
         exchange = self._engine.begin(
             id=self._engine.new_id(),
@@ -168,23 +170,23 @@ class PiDoor:
             targets=offered,
             marks=marks,
         )
-        self._open[exchange.id] = exchange
-        self._newest[asked.session] = exchange.id
+        self._open[exchange.id] = _Open(exchange, by)
         while len(self._open) > _OPEN:
             self._give_up(next(iter(self._open)))
         return exchange
 
     def _give_up(self, exchange_id: str) -> None:
         """A request that Pi made no more of: it was aborted before it was sent, or Pi has ended."""
-        exchange = self._open.pop(exchange_id)
+        exchange = self._open.pop(exchange_id).exchange
         exchange.ended("left")
         self._engine.finish(exchange)
 
     async def _answer(self, body: bytes) -> Any:
         asked = _read(body, Answer)
-        exchange = self._open.pop(asked.id, None)
-        if exchange is None:
+        opened = self._open.pop(asked.id, None)
+        if opened is None:
             return {"recorded": False}
+        exchange = opened.exchange
         stop = asked.message.get("stopReason")
         status = asked.status or (_ERROR_STATUS if stop == FAILED else 200)
         if stop == FAILED and status < 400:  # it broke on the way, after a head that promised otherwise
@@ -211,9 +213,8 @@ class PiDoor:
     async def _clear(self, body: bytes) -> Any:
         """What of the messages all of the models may see: Pi asks for summaries by a way on which nobody looks at what leaves."""
         asked = await asyncio.to_thread(_read, body, Clear)
-        session = PiSession()
         keys = tuple(f"m{number}" for number in range(len(asked.messages)))
-        session.take(Update(session="", keys=keys, messages=asked.messages))
+        session = _alone(Update(session="", keys=keys, messages=asked.messages))
         cleared = await asyncio.to_thread(session.body, "", _WITH_THINKING, None)
         try:
             to = list(dict.fromkeys((model.provider, model.root) for model in asked.models))
@@ -254,9 +255,7 @@ class PiDoor:
 
     def _draw(self, body: bytes) -> Any:
         asked = _read(body, Panel)
-        session = self._sessions.take(asked)
-        if session is None:
-            return {"resync": True}
+        session = _alone(asked)
         model = asked.model
         body = session.body(model.id, dialect_of(model.api), model.max_tokens)
         return draw(body, model, self._settings, width=asked.width)
@@ -272,9 +271,16 @@ _UPDATE = "`ullage pi install` puts the extension in place that fits this daemon
 
 def _read(body: bytes, record: type[Asked]) -> Asked:
     try:
-        return msgspec.json.decode(body, type=record)
+        return decode_as(msgspec.json.Decoder(record), body)  # half a character stands wherever a tool has cut a text
     except (msgspec.DecodeError, RecursionError) as error:
         raise CallError(f"what the extension says makes no sense: {error}", hint=_UPDATE) from error
+
+
+def _alone(update: Update) -> PiSession:
+    """What is no part of a conversation: nothing goes on from it."""
+    session = PiSession()
+    session.take(update)
+    return session
 
 
 def _headers(asked: Context) -> dict[str, str]:
@@ -284,7 +290,6 @@ def _headers(asked: Context) -> dict[str, str]:
         "session-id": asked.session if asked.reason != _DIRECT else "",
         "x-ullage-project": asked.cwd,
         "x-parent-session-id": asked.parent,
-        "x-ullage-errand": asked.errand,
     }
     return {name: value for name, value in headers.items() if value}
 

@@ -101,21 +101,21 @@ class PiSession:
 
 
 class PiSessions:
-    """The conversations that were heard of last."""
+    """The conversations that were heard of last. Of a session that several Pis have open, each has its own."""
 
     def __init__(self) -> None:
-        self._known: dict[str, PiSession] = {}
+        self._known: dict[tuple[str, int], PiSession] = {}
 
     def take(self, update: Update) -> PiSession | None:
         """The conversation with what is new in it; `None` where the whole must be said."""
-        session = self._known.pop(update.session, None)
+        session = self._known.pop(update.teller, None)
         if session is None:
             if update.known or update.prompt is None or update.tools is None:
                 return None
             session = PiSession()
         taken = session.take(update)
         if taken:
-            self._known[update.session] = session
+            self._known[update.teller] = session
             self._bound()
         return session if taken else None
 

@@ -16,7 +16,7 @@ from ullage.core.tokens.surrogates import replace_lone_surrogates
 
 from .evidence_text import holds_our_text
 from .keys import normalise_key
-from .mutations import ENDS, Kind, Mutation
+from .mutations import ENDS, LATEST_MS, Kind, Mutation
 from .scopes import name_copy, name_entry
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ CUSTOM_TYPES: Mapping[str, Kind] = {"ds4-context-pin-v1": "pin", "ds4-context-me
 """What its entries are called, and what each is about."""
 
 _ID_DIGITS = 16
-_Time = Annotated[float, Meta(ge=0, le=2**53)]
+_Time = Annotated[float, Meta(ge=0, le=LATEST_MS)]
 
 
 class Entry(Struct, frozen=True, kw_only=True):

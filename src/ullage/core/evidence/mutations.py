@@ -22,6 +22,9 @@ State = Literal["active", "superseded", "deleted", "invalid", "expired"]
 
 ACTIVE: State = "active"
 
+LATEST_MS = 253_402_300_799_999
+"""The end of the year 9999, behind which no moment can be written down; none lies before 1970."""
+
 EXCLUDE, INCLUDE = "exclude", "include"
 """What is said of a source: `item` is the session, `project` the project."""
 
