@@ -77,7 +77,8 @@ class Update(Teller, frozen=True, kw_only=True):
 
 class Context(Update, frozen=True, kw_only=True):
     """A request that Pi is about to make of `model`, or, where it is `routed`, of whichever is chosen among those that were told
-    of when the session began. `reason` is Pi's own word: `direct` is an errand, that is no part of the conversation."""
+    of when the session began. `reason` is Pi's own word: `direct` is an errand, that is no part of the conversation; `errand`
+    says which: `compaction` or `branch_summary`."""
 
     model: Model
     pi: str = ""
@@ -85,6 +86,7 @@ class Context(Update, frozen=True, kw_only=True):
     parent: str = ""
     routed: bool = False
     reason: str = "user"
+    errand: str = ""
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -290,6 +290,7 @@ def _headers(asked: Context) -> dict[str, str]:
         "session-id": asked.session if asked.reason != _DIRECT else "",
         "x-ullage-project": asked.cwd,
         "x-parent-session-id": asked.parent,
+        "x-ullage-errand": asked.errand,
     }
     return {name: value for name, value in headers.items() if value}
 
