@@ -229,7 +229,7 @@ export class Bridge {
 		if (manual && this.routed === undefined) return;
 		const { target, policy } = this.routed ?? { target: "no choice yet", policy: "" };
 		const told = [manual ? "Auto OFF (manual)" : "Auto ON", target, policy, `${ctx.model.provider}/${ctx.model.id}`];
-		ctx.ui.setStatus("ullage", told.filter((one) => one !== "").join(" · "));
+		ctx.ui.setStatus?.("ullage", told.filter((one) => one !== "").join(" · "));
 	}
 
 	/** Selecting a model by hand turns routing off for the session; it is told once how to turn it on again. */
@@ -257,7 +257,7 @@ export class Bridge {
 		}
 		if (refused === undefined) return left === payload ? undefined : left;
 		tell(ctx, `ullage: ${refused}`, "error");
-		ctx.abort();
+		ctx.abort?.();
 		return {};
 	}
 
@@ -293,7 +293,7 @@ export class Bridge {
 			this.pinnedAt = told.places ?? [];
 			this.mirrored = custom.length;
 			const { missing } = told;
-			if (this.ctx !== undefined) for (const one of missing) this.pi.appendEntry(KEPT, one);
+			if (this.ctx !== undefined) for (const one of missing) this.pi.appendEntry?.(KEPT, one);
 		} catch (error) {
 			this.warn(reason(error));
 		}
@@ -424,8 +424,9 @@ export class Bridge {
 	}
 
 	private tools(): any[] {
-		const active = new Set(this.pi.getActiveTools());
-		return this.pi.getAllTools().filter((tool) => active.has(tool.name));
+		const tools: any[] = this.pi.getAllTools?.() ?? [];
+		const active = new Set(this.pi.getActiveTools?.() ?? tools.map((tool) => tool.name));
+		return tools.filter((tool) => active.has(tool.name));
 	}
 
 	private greeting(): Record<string, unknown> {
@@ -478,7 +479,7 @@ export function find(ctx: ExtensionContext, target: string): PiModel | undefined
 
 /** The system prompt; some hosts hold it in pieces. */
 function promptOf(ctx: ExtensionContext): string {
-	const prompt: string | string[] = ctx.getSystemPrompt();
+	const prompt: string | string[] = ctx.getSystemPrompt?.() ?? "";
 	return typeof prompt === "string" ? prompt : prompt.join("\n\n");
 }
 

@@ -95,7 +95,7 @@ export function complete(words: Record<string, string[]>, typed: string): { valu
 /** What was typed, with the choice that it leaves open; undefined where the user makes none. */
 async function choose(words: Record<string, string[]>, typed: string, ctx: ExtensionContext): Promise<string | undefined> {
 	const values = words[typed] ?? [];
-	if (!ASKED.has(typed) || !ctx.hasUI || values.length < 2) return typed;
+	if (!ASKED.has(typed) || !ctx.hasUI || !ctx.ui.select || values.length < 2) return typed;
 	const chosen = await ctx.ui.select(typed, values);
 	return chosen === undefined ? undefined : `${typed} ${chosen}`;
 }
@@ -120,7 +120,7 @@ export function registerCommands(pi: ExtensionAPI, bridge: Bridge): void {
 	register("auto-model", "auto-model");
 	pi.on("session_start", () => {
 		// A host that has a command of this name itself does not count ours, and never runs it.
-		if (!pi.getCommands().some(({ name }) => name === "context")) register("ullage", "context");
+		if (pi.getCommands?.().every(({ name }) => name !== "context")) register("ullage", "context");
 	});
 }
 
@@ -146,7 +146,7 @@ function run(bridge: Bridge, name: string, args: string, ctx: ExtensionContext, 
 }
 
 function show(ctx: ExtensionContext, name: string, text: string): void {
-	if (ctx.hasUI) {
+	if (ctx.hasUI && ctx.ui.notify) {
 		ctx.ui.notify(text, "info");
 		return;
 	}

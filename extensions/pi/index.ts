@@ -23,16 +23,34 @@ export default async function ullage(pi: ExtensionAPI): Promise<void> {
 		panel.hide(ctx);
 		return bridge.end();
 	});
-	// Where Pi has its prompt among the messages, it stays where it is, and with it the provider's cache.
-	const whole = typeof (pi as any).registerVirtualModel === "function";
-	pi.on((whole ? "context_with_system" : "context") as "context", (event, ctx) => bridge.context(event.messages, ctx));
-	pi.on("before_provider_request", (event, ctx) => bridge.leave(event.payload, ctx));
+	registerRequests(pi, bridge);
 	pi.on("after_provider_response", (event) => bridge.answered(event.status, event.headers));
 	pi.on("message_update", () => bridge.speaks());
 	pi.on("message_end", (event) => bridge.said(event.message));
 	registerSummaries(pi, bridge);
 	registerCommands(pi, bridge);
 	await registerAuto(pi, bridge);
+}
+
+/**
+ * What is about to be sent. Where Pi has its prompt among the messages, it stays where it is, and with it the provider's cache:
+ * then a second event follows the first one. That it does not come is seen with the first request.
+ */
+function registerRequests(pi: ExtensionAPI, bridge: Bridge): void {
+	let whole = typeof (pi as any).registerVirtualModel === "function";
+	let awaited = false;
+	pi.on("context", (event, ctx) => {
+		awaited = whole;
+		return whole ? undefined : bridge.context(event.messages, ctx);
+	});
+	pi.on("context_with_system" as "context", (event, ctx) => {
+		awaited = false;
+		return whole ? bridge.context(event.messages, ctx) : undefined;
+	});
+	pi.on("before_provider_request", (event, ctx) => {
+		if (awaited) whole = awaited = false;
+		return bridge.leave(event.payload, ctx);
+	});
 }
 
 /** What Pi tells of itself. A host without it has its own version, and no messages but those of its protocol. */

@@ -22,7 +22,7 @@ export const UNMARKED: Marks = { labels: [], entries: [] };
 const DS4 = new Set(["ds4-context-pin-v1", "ds4-context-memory-v1"]);
 
 export function readMarks({ sessionManager }: ExtensionContext, entries: any[], asked: string[]): Marks {
-	const branch = asked.length === 0 ? [] : sessionManager.getBranch().map((one) => one.id);
+	const branch = asked.length === 0 ? [] : (sessionManager.getBranch?.() ?? []).map((one) => one.id);
 	return { labels: readLabels(entries), entries: asked.filter((id) => branch.includes(id)) };
 }
 

@@ -20,7 +20,7 @@ export class Panel {
 	/** Shows it, where there is a screen to show it on, and it is wanted. */
 	show(ctx: ExtensionContext, quiet: boolean): void {
 		const mode = (ctx as { mode?: string }).mode ?? "tui";
-		if (!ctx.hasUI || mode !== "tui" || quiet) return;
+		if (!ctx.hasUI || !ctx.ui.setWidget || mode !== "tui" || quiet) return;
 		this.shown = true;
 		this.timer = setTimeout(() => {
 			ctx.ui.setWidget(NAME, (tui) => new Screen(this.bridge, ctx, () => tui.requestRender()));
@@ -68,7 +68,7 @@ class Screen {
 
 	/** Drawn once more after its session has ended, it stays as it was. */
 	private isExpanded(): boolean {
-		return this.bridge.ctx === undefined ? this.expanded : this.ctx.ui.getToolsExpanded();
+		return this.bridge.ctx === undefined ? this.expanded : (this.ctx.ui.getToolsExpanded?.() ?? false);
 	}
 
 	private ask(): void {

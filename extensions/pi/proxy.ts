@@ -43,7 +43,7 @@ const ZERO = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 export async function registerProxy(pi: ExtensionAPI, bridge: Bridge): Promise<void> {
 	const library = await findLibrary();
-	if (library === undefined) return;
+	if (library === undefined || !pi.registerProvider) return;
 	pi.on("session_start", (_event, ctx) => restore(pi, ctx));
 	pi.registerProvider("ullage", {
 		name: "ullage",
@@ -85,14 +85,14 @@ async function findLibrary(): Promise<Library | undefined> {
 
 /** A session that was resumed has the model that answered last: it is ours again, if we had chosen that one. */
 async function restore(pi: ExtensionAPI, ctx: ExtensionContext): Promise<void> {
-	const branch: any[] = ctx.sessionManager.getBranch();
+	const branch: any[] = ctx.sessionManager.getBranch?.() ?? [];
 	const chosen = branch.findLast((one) => one.type === "custom" && one.customType === STATE)?.data?.target;
 	const selected = branch.findLast((one) => one.type === "model_change");
 	const last = branch.findLast((one) => one.type === "message" && one.message.role === "assistant")?.message;
 	const at = ctx.model && `${ctx.model.provider}/${ctx.model.id}`;
 	const ours = selected?.provider === "ullage" && chosen !== undefined && chosen === at;
 	const auto = find(ctx, "ullage/auto");
-	if (ours && last !== undefined && `${last.provider}/${last.model}` === chosen && auto) await pi.setModel(auto as any);
+	if (ours && last !== undefined && `${last.provider}/${last.model}` === chosen && auto) await pi.setModel?.(auto as any);
 }
 
 async function pass(by: By, call: Call, out: Stream): Promise<void> {
@@ -119,7 +119,7 @@ async function open({ pi, library, bridge }: By, { model, context, options }: Ca
 	};
 	const before = bridge.target;
 	const { target, thinking } = await bridge.route(asked, ctx);
-	if (reason !== "direct" && target !== before) pi.appendEntry(STATE, { target });
+	if (reason !== "direct" && target !== before) pi.appendEntry?.(STATE, { target });
 	const chosen = find(ctx, target);
 	const auth = chosen && (await ctx.modelRegistry.getApiKeyAndHeaders(chosen as any));
 	if (!auth?.ok) throw new Error(`ullage: ${target} was chosen, and Pi has no credential for it`);

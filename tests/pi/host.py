@@ -62,11 +62,12 @@ def search_path() -> str:
 
 
 class Rpc:
-    """A running Pi. `notices` is what its extensions have told the user."""
+    """A running Pi. `notices` is what its extensions have told the user, `errors` where they have failed."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         self.notices: list[str] = []
+        self.errors: list[str] = []
 
     def type(self, command: str) -> str:
         """What a command of an extension, as `/context`, tells the user."""
@@ -84,6 +85,7 @@ class Rpc:
             event = json.loads(line)
             is_notice = event["type"] == "extension_ui_request" and event["method"] == "notify"
             self.notices += [event["message"]] if is_notice else []
+            self.errors += [event["error"]] if event["type"] == "extension_error" else []
             over = over or is_notice if ends == "extension_ui_request" else over or event["type"] == ends
             if event["type"] == "response" and event["command"] == command:
                 answer = event
