@@ -9,17 +9,18 @@ import pytest
 
 from ullage.core.accounting import Meter, make_meter
 from ullage.core.evidence.changes import Owner
-from ullage.core.evidence.memory import MemoryLimits
+from ullage.core.evidence.memory import MemoryLimits, NewMemory, add_memory, change_source
 from ullage.core.evidence.pins import NewPin, PinLimits, add_pin, remove_pin
 from ullage.core.planning import Supplement
 from ullage.core.planning.assembling import read_facts
 from ullage.core.wire import parse_request
 from ullage.engine.keeping import Asker, Keeping
 from ullage.stores import MemoryStore
-from ullage.stores.keeping import Keeper, make_stamp, write_change
+from ullage.stores.keeping import Keeper, make_stamp, write_change, write_mutation
 
 OPENING = ("Look.",)
 LOOP = ("Look.", "I looked.")
+ASKER = Asker("s", None)
 
 
 @pytest.fixture
@@ -43,7 +44,13 @@ def keep(store: MemoryStore, text: str) -> str:
     return write_change(store, change).id
 
 
-def offered(keeping: Keeping, meter: Meter, *texts: str) -> tuple[Supplement, ...]:
+def remember(store: MemoryStore, claim: str, session: str) -> None:
+    new = NewMemory(claim=claim, owner=Owner(scope="project", session=session, project="/p"))
+    change = add_memory(Keeper(store).kept(), new, make_stamp("memory", 1_000), limits=MemoryLimits())
+    write_change(store, change)
+
+
+def offered(keeping: Keeping, meter: Meter, *texts: str, asker: Asker = ASKER) -> tuple[Supplement, ...]:
     """What is offered to a request of these messages, user and assistant in turn, and all taken."""
     roles = ("user", "assistant")
     messages = [{"role": roles[number % 2], "content": text} for number, text in enumerate(texts)]
@@ -53,8 +60,8 @@ def offered(keeping: Keeping, meter: Meter, *texts: str) -> tuple[Supplement, ..
         "hashes": tuple(piece.hash for piece in sent.messages),
         "meter": meter,
     }
-    made = keeping.offer(Asker("s", None), sent, **known)
-    keeping.note_sent(Asker("s", None), made, {one.id for one in made}, **known)
+    made = keeping.offer(asker, sent, **known)
+    keeping.note_sent(asker, made, {one.id for one in made}, **known)
     return made
 
 
@@ -91,3 +98,14 @@ def test_what_is_taken_back_is_sent_no_more(store: MemoryStore, keeping: Keeping
     offered(keeping, meter, *OPENING)
     write_change(store, remove_pin(Keeper(store).kept(), pin, make_stamp("pin", 2_000), reason=None))
     assert offered(keeping, meter, *LOOP) == ()
+
+
+def test_a_source_that_is_excluded_is_told_to_nobody_else(store: MemoryStore, keeping: Keeping, meter: Meter) -> None:
+    remember(store, "port: 8484", "first")
+    first, other = Asker("first", "/p"), Asker("other", "/p")
+    assert len(offered(keeping, meter, *OPENING, asker=other)) == 1
+    excluding = change_source(Keeper(store).kept(), ("/p", "first"), "exclude", make_stamp("memory", 2_000))
+    assert excluding is not None
+    write_mutation(store, excluding)
+    assert not offered(keeping, meter, *LOOP, asker=other)
+    assert len(offered(keeping, meter, *OPENING, asker=first)) == 1

@@ -55,7 +55,7 @@ def sources_command(project: str | None, as_json: bool, data_dir: str | None) ->
 @json_option
 @data_dir_option
 def exclude_command(session: str, project: str | None, reason: str | None, as_json: bool, data_dir: str | None) -> None:
-    """Tell no other session what this one has said of a project, from the next turn on. The claims stay in the log."""
+    """Tell no other session what this one has said of a project. The claims stay in the log."""
     from ullage.core.evidence.mutations import EXCLUDE
 
     _change(EXCLUDE, session, project, reason=reason, as_json=as_json, data_dir=data_dir)

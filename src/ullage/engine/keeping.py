@@ -75,7 +75,7 @@ class Keeping:
         sent = self._turns.get(_Turn(asker.session, _opened(facts, hashes), meter.estimator))
         # A turn that begins again has nothing behind it whose prefix could be kept.
         if sent is not None and _opening(facts) != len(facts) - 1:
-            return tuple(structs.replace(one, held=True) for one in sent if _is_active(kept, one.id))
+            return tuple(structs.replace(one, held=True) for one in sent if _is_told(kept, one.id, asker))
         pins = _applicable(kept, "pin", asker, hashes)
         memories = _applicable(kept, "memory", asker, hashes)
         if not pins and not memories:
@@ -140,10 +140,10 @@ def _applicable(kept: Kept, kind: Kind, asker: Asker, hashes: Sequence[int]) -> 
     )
 
 
-def _is_active(kept: Kept, item_id: str) -> bool:
-    """What is taken back is sent no more, not even to the end of the turn."""
+def _is_told(kept: Kept, item_id: str, asker: Asker) -> bool:
+    """What is taken back, or excluded, is sent no more, not even to the end of the turn."""
     item = kept.find(item_id)
-    return item is not None and item.is_active
+    return item is not None and kept.is_told(item, asker.session)
 
 
 def _opened(facts: Sequence[SliceFacts], hashes: Sequence[int]) -> tuple[int, int] | None:

@@ -114,10 +114,13 @@ class Kept(Struct, frozen=True):
         return [item for item in self.of(kind) if item.is_active]
 
     def told_to(self, kind: Kind, session: str | None) -> list[Item]:
-        """Those of them that a session may be told of: what it has said itself, and what the user has not excluded."""
-        if kind == "pin" or not self.excluded:
-            return self.active(kind)
-        return [item for item in self.active(kind) if item.session == session or source_of(item) not in self.excluded]
+        """Those of them that a session may be told of."""
+        return [item for item in self.of(kind) if self.is_told(item, session)]
+
+    def is_told(self, item: Item, session: str | None) -> bool:
+        """Whether a session may be told of it: it is active, and was said there or by no source that the user has excluded."""
+        unheard = item.kind == "memory" and item.session != session and source_of(item) in self.excluded
+        return item.is_active and not unheard
 
 
 def source_of(item: Item) -> Source | None:
