@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
 
     from ullage.cli.auto.place import Place
     from ullage.core.routing.compaction import Summarizer
+    from ullage.stores import CallRecord
 
     from .asked import Asked, Summary
 
 _WIDTH = 12
 _OURS = "ullage/"
 _SESSION_CALLS = 1_000
+_NEWEST, _SHOWN = 200, 5
 _CUT_CHARS = 2_000
 """What Pi lets a tool result be in what it has summarised."""
 
@@ -66,6 +69,9 @@ def show_compaction(asked: Asked) -> int:
     done = [one for one in asked.host.summaries if one.kind == "compaction"]
     if done:
         print_lines(["", *_done(done, asked.session)])
+    asked_for = _asked_for()
+    if asked_for:
+        print_lines(["", *asked_for])
     return 0
 
 
@@ -97,6 +103,8 @@ def _most(asked: Asked) -> int | None:
 
 
 def _facts(asked: Asked) -> Iterator[tuple[str, str]]:
+    from ullage.settings import load_settings
+
     host = asked.host
     yield "state", due_text(asked)
     if host.compaction.reserve_tokens is not None:
@@ -104,6 +112,8 @@ def _facts(asked: Asked) -> Iterator[tuple[str, str]]:
         kept = tokens(host.compaction.keep_recent_tokens)
         yield "thresholds", f"{tokens(host.compaction.reserve_tokens)} reserved, the newest ~{kept} kept{told}"
     yield "writer", _rule(asked)
+    most = load_settings().settings.planning.max_summary_tokens
+    yield "validation", f"none of ours, the text is Pi's own; a plan sends {most:,} tokens of summaries at most"
     failed = host.failed
     yield (
         "last error",
@@ -129,6 +139,26 @@ def _done(done: Sequence[Summary], session: str) -> list[str]:
         next_prompt = next((prompt for began, prompt in after if at is not None and began > at), None)
         rows.append((one.id, _ago(one.at), tokens(one.before), tokens(next_prompt), _usd(one.cost)))
     return table(("entry", "when", "tokens before", "after", "cost"), rows, right=(2, 3, 4))
+
+
+def _asked_for() -> list[str]:
+    """The newest summaries that the router was asked about in this folder, and whom it chose."""
+    from ullage.stores.report import target_of
+
+    here, calls = str(Path.cwd()), []
+    with contextlib.suppress(StoreError):
+        calls = [one for one in open_records().calls(kind="compaction", limit=_NEWEST) if one.project == here]
+    now = records.now_ms()
+    rows = [
+        (ago(one.created_ms, now), target_of(one), tokens(one.estimated_input_tokens), _reason(one))
+        for one in calls[:_SHOWN]
+    ]
+    return table(("routed", "to", "tokens", "why"), rows, right=(2,)) if rows else []
+
+
+def _reason(call: CallRecord) -> str:
+    reasons = (call.route or {}).get("reasons")
+    return str(reasons[-1]) if reasons else "-"
 
 
 def _prompts_after(session: str) -> list[tuple[int, int]]:

@@ -124,6 +124,7 @@ def _privacy(state: str, privacy: dict[str, Any] | None) -> str:
 
 
 def _records(asked: Asked, loaded: Loaded) -> Iterator[Fact]:
+    from ullage.stores.migrations import MIGRATIONS
     from ullage.stores.opening import MEMORY, find_database
 
     from .kept_screens import kept_here
@@ -139,5 +140,6 @@ def _records(asked: Asked, loaded: Loaded) -> Iterator[Fact]:
         yield "database", error.message
         return
     url = loaded.settings.store.url
-    yield "database", url if url == MEMORY else str(find_database(url, loaded.paths.data_dir))
+    where = url if url == MEMORY else str(find_database(url, loaded.paths.data_dir))
+    yield "database", f"{where}, schema {MIGRATIONS[-1].number}"
     yield from (("warning", problem) for problem in (*problems, *map(str, loaded.problems)))
