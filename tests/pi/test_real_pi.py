@@ -227,14 +227,29 @@ def test_a_daemon_that_was_killed_is_started_again_and_told_the_whole(make: Make
     assert host.newest_manifest()["plan"]["messages"]["total"] == 5
 
 
+@pytest.mark.parametrize("model", [MODELS[0], "ullage/auto"])
 @pytest.mark.parametrize("version", [NEWEST, OLDER[-1]])
-def test_sessions_go_on_without_the_extension(make: Make, provider: FakeProvider, version: str) -> None:
-    host = make(version, settings=SMALL)
-    host.run("-p", "--model", MODELS[0], TOOL)
+def test_sessions_go_on_without_the_extension(make: Make, provider: FakeProvider, version: str, model: str) -> None:
+    host = make(version, settings=SMALL if model == MODELS[0] else "")
+    host.run("-p", "--model", model, TOOL)
+    host.run("-p", "-c", "/context pin Never push.")
     host.ullage("pi", "uninstall")
     done = host.run("-p", "-c", "--model", MODELS[0], "And now?")
     assert "And now?" in done.stdout and not done.stderr
     assert len(sent_to(provider)[-1]["messages"]) == 5
+    assert "As before?" in host.run("-p", "-c", "As before?").stdout
+    assert len(sent_to(provider)[-1]["messages"]) == 7
+    assert "ullage" not in json.dumps(sent_to(provider)[-1])
+
+
+@pytest.mark.parametrize("version", [NEWEST, OLDER[-1]])
+def test_a_session_of_ullage_auto_opens_without_the_extension(make: Make, provider: FakeProvider, version: str) -> None:
+    host = make(version)
+    host.run("-p", "--model", "ullage/auto", TOOL)
+    host.ullage("pi", "uninstall")
+    done = host.run("-p", "-c", "And now?")
+    assert "And now?" in done.stdout
+    assert TOOL in provider.requests[-1].body.decode()  # whichever model Pi takes in its place
 
 
 @pytest.mark.parametrize("version", [NEWEST, *OLDER])
