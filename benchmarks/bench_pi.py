@@ -15,6 +15,7 @@ import shutil
 import statistics
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 AIM_MS = 10
 PROBE = Path(__file__).parent / "parts" / "pi_probe.ts"
 MODEL = "anthropic/anthropic-model"
+# What the turn before has to do beside has had its time, as between an agent's calls.
+_PAUSE_S = 0.15
 _WORDS = "The quick brown fox reads the file, edits a line and runs the tests again. "
 
 
@@ -90,6 +93,7 @@ def main() -> int:
             opened[-1][0].ask("prompt", message="The first one.")
         for turn in range(turns):
             for pi, _ in opened:
+                time.sleep(_PAUSE_S)
                 pi.ask("prompt", message=f"Turn {turn}. {_WORDS}")
         for way, (_, file) in zip(WAYS, opened, strict=True):
             first, *others = [json.loads(line) for line in file.read_text().splitlines()]
