@@ -231,6 +231,16 @@ def test_what_privacy_has_edited_did_not_go_out_as_it_came(blocked: int, told: s
 
 
 def test_every_reason_of_a_plan_has_its_words() -> None:
-    sent = {"fixed", "current", "pin", "foremost", "recent-tail", "rescued-predecessor", "summary", "supplement"}
+    sent = {
+        "fixed",
+        "current",
+        "pin",
+        "foremost",
+        "recent-tail",
+        "rescued-predecessor",
+        "summary",
+        "supplement",
+        "labelled-pin",
+    }
     assert set(get_args(Reason)) - sent == set(plan_text._REASONS)
     assert set(get_args(PlanError)) == set(plan_text._ERRORS)
