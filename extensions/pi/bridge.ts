@@ -136,11 +136,11 @@ export class Bridge {
 		const request: Request = { model, began: performance.now(), id: Promise.resolve(undefined) };
 		this.request = request;
 		await this.meeting;
-		if (!this.daemon.there()) return this.without(request);
+		if (!(await this.daemon.there())) return this.without(request);
 		const met = this.daemon.met;
 		const waits = this.daemon.privacy || met?.mode === "managed" || met?.watches === true;
 		const marks = await this.marks(ctx, waits);
-		if (!this.daemon.there()) return this.without(request);
+		if (this.daemon.met === undefined) return this.without(request);
 		const update = this.conversation.update(messages, promptOf(ctx), this.tools(), marks);
 		const asked = this.plan({ update, messages, model, ctx, routed: false, reason: "user" });
 		request.id = asked.then(
@@ -165,14 +165,14 @@ export class Bridge {
 	/** Which model a request goes to. Throws where nobody may take it: Pi then says why. */
 	async route(asked: RouteAsked, ctx: ExtensionContext): Promise<{ target: string; thinking: string }> {
 		this.ctx = ctx;
+		const direct = asked.reason === "direct";
+		if (!direct) this.request = undefined; // an errand may run beside it
 		await this.meeting;
-		this.request = undefined;
-		if (!this.daemon.there()) return this.failSafe(asked);
+		if (!(await this.daemon.there())) return this.failSafe(asked);
 		const model = asked.model as PiModel;
 		const marks = await this.marks(ctx, true);
-		if (!this.daemon.there()) return this.failSafe(asked);
+		if (this.daemon.met === undefined) return this.failSafe(asked);
 		const messages = [...asked.messages] as Message[];
-		const direct = asked.reason === "direct";
 		// An errand is no part of the conversation: it has a prompt of its own, and no tools.
 		const update = direct
 			? new Conversation(this.host.convert).update(messages, "", [])
@@ -242,14 +242,20 @@ export class Bridge {
 		this.draw();
 	}
 
+	/** Whether private things must stay in: what was last said of it may be of a daemon that is not there yet. */
+	async keepsIn(): Promise<boolean> {
+		await this.meeting;
+		return this.daemon.privacy;
+	}
+
 	/** The last look at what leaves. An empty body is what a provider gets in place of what it must not see. */
 	async leave(payload: unknown, ctx: ExtensionContext): Promise<unknown> {
 		const request = this.request;
-		if (request?.refused === undefined && !this.daemon.privacy) return undefined;
+		if (request?.refused === undefined && !(await this.keepsIn())) return undefined;
 		let refused = request?.refused;
 		let left = payload;
-		// Some hosts send requests of their own meanwhile, and name their model: what leaves is what both may see.
-		for (const model of distinct(request?.model ?? this.errand, ctx.model as PiModel)) {
+		// Hosts and extensions send requests of their own meanwhile: what leaves is what all may see that it may go to.
+		for (const model of distinct(request?.model, this.errand, ctx.model as PiModel)) {
 			if (refused !== undefined) break;
 			const cleared = await this.clear(left, model);
 			refused = cleared.refused?.message;
@@ -270,7 +276,7 @@ export class Bridge {
 		const messages: Message[] = (ctx.sessionManager as any).buildSessionContext?.().messages ?? [];
 		// A conversation of its own: what was said in the session is told with its first request.
 		const { said } = new Conversation(this.host.convert).update(messages, promptOf(ctx), this.tools());
-		const asked = { session: `${this.session}/panel`, model: plainModel(model), width, ...said };
+		const asked = { session: this.session, model: plainModel(model), width, ...said };
 		return (await this.daemon.ask<{ views: Record<string, string> }>("panel", asked, DEADLINES.panel)).views;
 	}
 
@@ -290,6 +296,7 @@ export class Bridge {
 			const trusted: boolean = (this.ctx as any).isProjectTrusted?.() ?? true; // Pi before 0.79 trusts every folder
 			const said = { session: this.session, cwd: this.ctx.cwd, trusted, entries: held, custom };
 			const told = await this.daemon.ask<{ missing: unknown[]; places?: string[] }>("kept", said, DEADLINES.kept);
+			if (this.session !== said.session) return; // a host that lives on is at another one by now
 			this.pinnedAt = told.places ?? [];
 			this.mirrored = custom.length;
 			const { missing } = told;
@@ -364,6 +371,7 @@ export class Bridge {
 		const { ctx, messages, model, routed, reason } = ask;
 		const said = {
 			session: this.session,
+			process: process.pid,
 			model: plainModel(model),
 			cwd: ctx.cwd,
 			parent: this.parent,
@@ -435,19 +443,21 @@ export class Bridge {
 			protocol: PROTOCOL,
 			version: this.daemon.version,
 			session: this.session,
+			process: process.pid,
 			models: models.map(plainModel),
 		};
 	}
 
 	private later(work: Promise<unknown>): void {
-		this.queue = Promise.allSettled([this.queue, work]);
+		this.queue = Promise.allSettled([this.queue, work]).then(() => undefined); // else it would hold all that ever came of it
 	}
 }
 
 /** What was cleared, with what of the body is no JSON: a signal to abort, say. */
 function merge(before: any, cleared: any): any {
 	if (Array.isArray(before) && Array.isArray(cleared)) return cleared.map((one, index) => merge(before[index], one));
-	if (!isPlain(before) || !isPlain(cleared)) return typeof before === "object" && isEmpty(cleared) ? before : cleared;
+	// What JSON has another form of, as bytes and signals, stays where nothing of it was cleared.
+	if (!isPlain(before) || !isPlain(cleared)) return JSON.stringify(before) === JSON.stringify(cleared) ? before : cleared;
 	const kept = Object.entries(before).filter(([, value]) => JSON.stringify(value) === undefined);
 	const entries = Object.entries(cleared).map(([name, value]) => [name, merge(before[name], value)]);
 	return Object.fromEntries([...kept, ...entries]);
@@ -457,15 +467,11 @@ function isPlain(value: any): boolean {
 	return value !== null && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** What JSON makes of an object that has nothing to say. */
-function isEmpty(value: any): boolean {
-	return isPlain(value) && Object.keys(value).length === 0;
-}
-
-/** The models of these that something is sent to. */
-function distinct(one: PiModel | undefined, another: PiModel): PiModel[] {
-	if (one === undefined) return [another];
-	return another === undefined || isSameModel(one, another) || !isPhysical(another) ? [one] : [one, another];
+/** The models of these that something may be sent to; the last one where that is none. */
+function distinct(...models: (PiModel | undefined)[]): PiModel[] {
+	const found = models.filter((one) => one !== undefined && isPhysical(one)) as PiModel[];
+	if (found.length === 0) return [models.at(-1) as PiModel];
+	return found.filter((one, place) => found.findIndex((other) => isSameModel(other, one)) === place);
 }
 
 function isSameModel(one: PiModel, another: PiModel | undefined): boolean {

@@ -23,6 +23,7 @@ interface Address {
 	url: string;
 	token_file: string;
 	privacy: boolean;
+	pid: number;
 }
 
 export interface Hello {
@@ -70,9 +71,9 @@ export class Daemon {
 		return this.installed?.version ?? "unknown";
 	}
 
-	/** Whether private things must stay in: as the daemon says, or the last one said. */
+	/** Whether private things must stay in: as the daemon says that was met, or the one that was started last. */
 	get privacy(): boolean {
-		return this.met?.privacy ?? this.look()?.privacy ?? false;
+		return this.met?.privacy === true || this.look()?.privacy === true;
 	}
 
 	/** Looks for the daemon; one that does not run is started, once. Never throws. */
@@ -86,8 +87,13 @@ export class Daemon {
 		return this.met !== undefined;
 	}
 
-	/** Whether it is there. If not, it is looked for from time to time, which nobody waits for. */
-	there(): boolean {
+	/**
+	 * Whether it is there. One that was started anew may have other settings, so that it is met at once; where there is none, it is
+	 * looked for from time to time, which nobody waits for.
+	 */
+	async there(): Promise<boolean> {
+		const pid = this.look()?.pid;
+		if (pid !== undefined && pid !== this.address?.pid) await this.hello();
 		if (this.met === undefined && Date.now() - this.asked > ASK_AGAIN_MS) void this.meet();
 		return this.met !== undefined;
 	}
@@ -119,6 +125,7 @@ export class Daemon {
 			this.token = readFileSync(this.address.token_file, "utf8").trim();
 			const met = await this.ask<Hello>("hello", this.greet(), DEADLINES.hello);
 			if (met.protocol !== PROTOCOL) {
+				this.met = undefined;
 				this.problem = MISMATCH;
 				return false;
 			}
@@ -127,6 +134,7 @@ export class Daemon {
 			this.started = false; // should it crash, it is started once more
 			return true;
 		} catch (error) {
+			this.met = undefined;
 			this.problem = reason(error);
 			return false;
 		}

@@ -19,7 +19,7 @@ export function registerSummaries(pi: ExtensionAPI, bridge: Bridge): void {
 }
 
 async function guarded(bridge: Bridge, ctx: ExtensionContext, clear: () => Promise<void>): Promise<{ cancel: true } | undefined> {
-	if (!bridge.daemon.privacy) return undefined;
+	if (!(await bridge.keepsIn())) return undefined;
 	try {
 		await clear();
 		return undefined;

@@ -1,16 +1,18 @@
-"""A daemon over real HTTP, spoken to as the extension does."""
+"""A daemon over real HTTP, spoken to as the extension does; and a real Pi whose providers are all the fake one."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
+from tests.pi.host import NEWEST, Host, find_pi
 from ullage.daemon import Daemon
+from ullage.testing import FakeProvider, run_in_thread
 from ullage.testing.gateway import run_gateway
 
 MODEL = {
@@ -30,6 +32,7 @@ CHAT = {
 }
 
 Ask = Callable[..., Awaitable[Any]]
+Make = Callable[..., Host]
 
 
 class Door:
@@ -79,3 +82,24 @@ def said(text: str, *calls: tuple[str, dict[str, Any]]) -> dict[str, Any]:
 
 def result(call: str, text: str) -> dict[str, Any]:
     return {"role": "toolResult", "toolCallId": call, "toolName": "read", "content": [{"type": "text", "text": text}]}
+
+
+@pytest.fixture
+def provider() -> Iterator[FakeProvider]:
+    """What stands for all providers; it takes nothing that theirs would refuse."""
+    with run_in_thread(FakeProvider(strict=True)) as running:
+        yield running
+
+
+@pytest.fixture
+def make(provider: FakeProvider, tmp_path: Path) -> Iterator[Make]:
+    """Sets up a Pi of a version with the extension; its daemon is stopped at the end."""
+    hosts: list[Host] = []
+
+    def make_host(version: str = NEWEST, **more: Any) -> Host:
+        hosts.append(Host(tmp_path / "pi", find_pi(version), provider.url, **more))
+        return hosts[-1]
+
+    yield make_host
+    for host in hosts:
+        host.stop()

@@ -115,10 +115,14 @@ class Host:
         (self.agent / "settings.json").write_text(
             json.dumps({"retry": {"enabled": False}, "compaction": {"enabled": False}})
         )
-        file = self.home / ".config" / "ullage" / "config.toml"
-        file.parent.mkdir(parents=True)
-        file.write_text(f"{self.settings}\n[server]\nport = 0\n")
+        self.configure(self.settings)
         self.install()
+
+    def configure(self, settings: str) -> None:
+        """Writes our settings, which the next daemon has."""
+        file = self.home / ".config" / "ullage" / "config.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{settings}\n[server]\nport = 0\n")
 
     def install(self) -> None:
         """Puts the extension in place."""

@@ -1,0 +1,51 @@
+"""What may come between two words of a real Pi and its daemon: another daemon, a long answer, another width of the screen."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.pi.conftest import Make
+from tests.pi.host import NEWEST, OLDER
+from ullage.testing import FakeProvider
+
+pytestmark = pytest.mark.slow
+
+MODEL = "anthropic/anthropic-model"
+MARKED = "[ullage:local-only]MARK-SECRET[/ullage:local-only]"
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_a_daemon_that_was_started_anew_is_met_at_once_and_what_it_says_holds(
+    make: Make, provider: FakeProvider, version: str
+) -> None:
+    host = make(version)
+    with host.open("--model", MODEL) as pi:
+        pi.ask("prompt", message="One.")
+        address = json.loads((host.data / "daemon.json").read_text())["url"]
+        host.stop()
+        host.environment["ULLAGE_SERVER__PORT"] = address.rpartition(":")[2]  # as with settings that name it
+        host.configure("[privacy]\nenabled = true\n")
+        host.run("-p", "--model", MODEL, "Another Pi starts it.")
+        pi.ask("prompt", message=f"Two. {MARKED}")
+        assert not pi.notices
+    newest = provider.requests[-1].body.decode()
+    assert "Two." in newest and "MARK-SECRET" not in newest
+
+
+@pytest.mark.parametrize("version", [NEWEST, OLDER[-1]])
+def test_what_is_summarised_before_the_daemon_was_met_is_cleared_as_well(
+    make: Make, provider: FakeProvider, version: str
+) -> None:
+    host = make(version, settings="[privacy]\nenabled = true\n")
+    settings = {"compaction": {"enabled": False, "keepRecentTokens": 1_000}}
+    (host.agent / "settings.json").write_text(json.dumps(settings))
+    for more in ((), ("-c",)):
+        host.run("-p", *more, "--model", MODEL, f"{MARKED} {'word ' * 3_000}")
+    host.stop()
+    (host.data / "daemon.json").unlink()  # nothing tells yet that privacy is on
+    with host.open("-c", "--model", MODEL) as pi:
+        assert pi.ask("compact")["success"]
+    summary = provider.requests[-1].body
+    assert b"<conversation>" in summary and b"MARK-SECRET" not in summary and b"withheld by ullage" in summary
