@@ -246,7 +246,11 @@ def test_the_models_of_pi_are_those_that_may_be_chosen_and_pinned(typed: Typed) 
     assert f"{MODEL} is pinned" in typed(f"pin {MODEL}", name="auto-model")
     assert "There is no target" in typed("pin openai/gpt-5", name="auto-model", status=2)
     assert "Nothing was sent." in typed("plan it's a test", name="auto-model")
-    assert "unknown" not in typed("doctor", name="auto-model").splitlines()[0]
+    assert typed("doctor", name="auto-model").splitlines()[-2:] == [
+        "apis        anthropic-messages (3)",
+        "retries     Pi, which asks for another target when it repeats a request",
+    ]
+    assert "ullage, within the same request" in typed("doctor", name="auto-model", apis={})
 
 
 @pytest.mark.usefixtures("planned")

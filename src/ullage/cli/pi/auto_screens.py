@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from ullage.cli.records import print_lines
 from ullage.core.errors import CallError
+from ullage.core.terminal import safe
 
 if TYPE_CHECKING:
     from ullage.core.routing.filtering import Candidate
@@ -44,6 +47,19 @@ def candidates(asked: Asked, config: RouteConfig) -> tuple[Candidate, ...]:
         ) from error
     targets = PiTargets(models, config)
     return targets.candidates(targets.dialect, client_key=True)
+
+
+def show_doctor(asked: Asked) -> int:
+    """Everything that routes go by; what Pi speaks with its models, and who asks again when one fails."""
+    status = run(asked, "auto", "doctor", *asked.passed(), *asked.of_session)
+    if not asked.has("json") and asked.host.models:
+        spoken = Counter(str(model.get("api") or "unknown") for model in asked.host.models)
+        apis = ", ".join(f"{api} ({number})" for api, number in spoken.most_common())
+        hook = "Pi, which asks for another target when it repeats a request"
+        if not asked.host.apis.get("registerVirtualModel"):
+            hook = "ullage, within the same request, until something of an answer was shown"
+        print_lines(["", safe(f"apis        {apis}"), f"retries     {hook}"])
+    return status
 
 
 def set_mode(asked: Asked) -> int:

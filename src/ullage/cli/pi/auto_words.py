@@ -41,7 +41,7 @@ AUTO_MODEL: Table = {
         most=1,
         does="write the calls of this session into a file",
     ),
-    "doctor": Row(answer=auto("doctor"), flags=_JSON, does="everything that routes go by"),
+    "doctor": Row(answer=screen("auto_screens", "show_doctor"), flags=_JSON, does="everything that routes go by"),
     "mode": Row(
         answer=screen("auto_screens", "set_mode"),
         takes="[balanced|best|cost|fast]",
