@@ -117,11 +117,8 @@ export function registerCommands(pi: ExtensionAPI, bridge: Bridge): void {
 			},
 		});
 	register("context", "context");
+	register("ullage", "context"); // where a host has a `/context` itself, ours is never run
 	register("auto-model", "auto-model");
-	pi.on("session_start", () => {
-		// A host that has a command of this name itself does not count ours, and never runs it.
-		if (pi.getCommands?.().every(({ name }) => name !== "context")) register("ullage", "context");
-	});
 }
 
 /** Runs a command of ours and gives what it prints; what goes wrong is printed, too. */
@@ -152,5 +149,18 @@ function show(ctx: ExtensionContext, name: string, text: string): void {
 	}
 	// Pi keeps `console` away from standard output, which its own answer goes to.
 	const mode = (ctx as { mode?: string }).mode ?? process.argv[process.argv.indexOf("--mode") + 1]; // older ones do not tell
-	writeSync(1, mode === "json" ? `${JSON.stringify({ type: "ullage", command: name, text })}\n` : `${text}\n`);
+	print(mode === "json" ? `${JSON.stringify({ type: "ullage", command: name, text })}\n` : `${text}\n`);
+}
+
+/** All of it: a pipe whose reader is slow takes some, and then nothing for a while. */
+function print(text: string): void {
+	let left: Uint8Array = Buffer.from(text);
+	while (left.length > 0) {
+		try {
+			left = left.subarray(writeSync(1, left));
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+		}
+	}
 }
