@@ -8,6 +8,15 @@ import { reason } from "./daemon.ts";
 import { tell } from "./telling.ts";
 
 export function registerSummaries(pi: ExtensionAPI, bridge: Bridge): void {
+	// Some hosts ask for a title of what was said first by such a way, too: this word of theirs keeps them from it.
+	const keepTitlesIn = () => {
+		if (bridge.daemon.privacy) process.env["PI_NO_TITLE"] = "1";
+	};
+	pi.on("session_start", () => {
+		keepTitlesIn();
+		void bridge.keepsIn().then(keepTitlesIn);
+	});
+	pi.on("input", async () => void (await bridge.keepsIn().then(keepTitlesIn)));
 	pi.on("session_before_compact", () => void (bridge.summarizes = "compaction"));
 	pi.on("session_before_tree", () => void (bridge.summarizes = "branch_summary"));
 	// One that is cancelled is not told of by every version: it is over with whatever comes next.

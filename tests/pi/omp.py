@@ -27,7 +27,13 @@ class Omp(Host):
     def __post_init__(self) -> None:
         super().__post_init__()
         (self.agent / "models.json").rename(self.agent / "models.yml")
-        settings = {"retry": {"enabled": False}, "compaction": {"enabled": False, "keepRecentTokens": 1_000}}
+        settings = {
+            "retry": {"enabled": False},
+            "compaction": {"enabled": False, "keepRecentTokens": 1_000},
+            "modelRoles": {"smol": "anthropic/anthropic-other"},
+            "startup": {"checkUpdate": False},
+            "setupVersion": 99,  # it welcomes nobody, who would have to answer
+        }
         (self.agent / "config.yml").write_text(json.dumps(settings))
         (self.agent / "settings.json").unlink()
 

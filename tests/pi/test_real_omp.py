@@ -4,6 +4,7 @@ installed: `scripts/clients/install-omp`."""
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.pi.omp import Omp, find_omp
+from tests.pi.test_screens import Terminal
 from ullage.testing import FakeProvider, run_in_thread
 
 pytestmark = pytest.mark.slow
@@ -137,3 +139,25 @@ def test_without_a_daemon_it_goes_on_with_one_notice(make: Make) -> None:
     done = host.run("-p", "--model", ANTHROPIC, "Hello.")
     assert "fake provider" in done.stdout
     assert done.stderr.count("ullage:") == 1 and "Pi goes on without it" in done.stderr
+
+
+def test_panel_footer_and_commands_are_on_its_screen_and_titles_stay_in(make: Make, provider: FakeProvider) -> None:
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed")
+    constraints = "[routing.constraints]\nprovider_allow = ['anthropic']\n"
+    host = make(settings=f"[privacy]\nenabled = true\n{constraints}")
+    terminal = Terminal(host, "--model", "ullage/auto")
+    try:
+        terminal.wait_for("[Context] [summary] → compact → expanded", "Auto ON · no choice yet · ullage/auto")
+        terminal.keys("C-o")
+        terminal.wait_for("summary → [compact] → expanded")
+        terminal.keys(f"Please explain the scheduler of this project. {MARKED}", "Enter")
+        terminal.wait_for("You said", "· balanced · ullage/auto", without="[Context]")
+        terminal.keys("/ullage status", "Enter")
+        terminal.wait_for("mode observe", "newest request")
+        terminal.keys("/new", "Enter")
+        terminal.wait_for("[Context] [summary] → compact → expanded", "Auto ON · no choice yet · ullage/auto")
+    finally:
+        terminal.close()
+    # It would ask the model of its small tasks for a title.
+    assert len(bodies(provider)) == 1 and "MARK-SECRET" not in bodies(provider)[0][1]
