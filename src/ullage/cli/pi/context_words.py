@@ -1,18 +1,10 @@
-"""What follows `/context` (planner specification, section 31).
-
-What belongs to something that ullage does not do says so in a sentence: figures of it would be made up.
-"""
+"""What follows `/context` (planner specification, section 31)."""
 
 from __future__ import annotations
 
+from .absent_words import ABSENT
 from .asked import Group, Row, Table
-from .calls import model, one_text, pin, plain, remember, screen, setting, show_settings, told, with_reason
-
-_NO_RETRIEVAL = (
-    "Nothing is retrieved into requests in this version of ullage: what leaves a request comes back by pins, memory and"
-    " references to long tool results alone."
-)
-_LOOK_BACK = "`/context history search WORDS` looks through what was said before, as the model can by `ullage mcp`."
+from .calls import model, one_text, pin, plain, remember, screen, setting, show_settings, with_reason
 
 _JSON = frozenset({"json"})
 _ALL = frozenset({"all"})
@@ -54,14 +46,6 @@ CONTEXT: Table = {
         most=1,
         flags=_ALL,
         does="what it has left out, and why",
-    ),
-    "retrieved": Row(answer=told(_NO_RETRIEVAL, _LOOK_BACK), does="what was retrieved from what was said before"),
-    "project": Row(
-        answer=told(
-            "No files of the project are retrieved into requests in this version of ullage; Pi's own tools read them.",
-            "Pins and memory of the project are sent: `/context pins`, `/context memory`.",
-        ),
-        does="what was retrieved from the project's files",
     ),
     "pins": Row(
         answer=screen("kept_screens", "show_pins"), takes="[all]", most=1, flags=_ALL, does="what is pinned here"
@@ -149,51 +133,11 @@ CONTEXT: Table = {
     "summaries": Row(answer=screen("compaction_screens", "show_summaries"), does="what Pi has summarised"),
     "compaction": Row(answer=screen("compaction_screens", "show_compaction"), does="when, by whom, and the last ones"),
     "compact-preview": Row(
-        answer=screen("compaction_screens", "show_preview"), does="what a compaction now would do; nothing is sent"
-    ),
-    "continuation": Row(
-        answer=told(
-            "No response is continued at a provider in this version of ullage: Pi sends the whole conversation each time.",
-            "What the provider's prompt cache spares stands in `/context tokens`.",
-        ),
-        does="whether responses are continued at the provider",
-    ),
-    "ranking": Group(
-        usual="status",
-        rows={
-            name: Row(
-                answer=told(
-                    "No ranking is learned in this version of ullage: memory is ranked by fixed rules, so there is nothing to"
-                    " train or to judge. `ullage memory find WORDS` shows the scores.",
-                ),
-                takes=takes,
-                most=None,
-                does=does,
-            )
-            for name, takes, does in (
-                ("status", "", "what was learned for ranking"),
-                ("feedback", "useful|irrelevant ID", "judge what was retrieved"),
-                ("train", "", "learn from that"),
-            )
-        },
-    ),
-    "quality": Row(
-        answer=told(
-            "The quality of live requests is not scored: without labels a score would say nothing.",
-            "What the planner keeps of recorded sessions is measured by `ullage eval bench`.",
-        ),
-        does="how good the choice of messages is",
+        answer=screen("compact_preview", "show_preview"), does="what a compaction now would do; nothing is sent"
     ),
     "metrics": Row(answer=plain("metrics"), flags=_JSON, does="calls, times, cost and caches, by model"),
     "storage": Row(answer=screen("storage_screens", "show_storage"), does="sizes of the databases, and what to do"),
     "health": Row(answer=screen("storage_screens", "show_health"), does="OK, or what to look at"),
-    "rebuild-index": Row(
-        answer=told(
-            "There is no index to rebuild: nothing is derived from Pi's session files in this version of ullage.",
-            "`ullage db rebuild` makes the databases anew from what can be read of them.",
-        ),
-        does="build the search index anew",
-    ),
     "config": Group(
         usual="show",
         rows={
@@ -238,14 +182,7 @@ CONTEXT: Table = {
             ),
         },
     ),
-    "rebase": Row(
-        answer=told(
-            "ullage does not write a new session from a checkpoint in this version, so there is nothing to try or to recover.",
-            "Pi's /compact shortens this one, /fork begins another from a message of it; pins and memory go along.",
-        ),
-        flags=frozenset({"dry-run", "recover"}),
-        does="go on in a new, short session",
-    ),
     "adapter": Row(answer=screen("adapter_screen", "show_adapter"), does="what this Pi offers, and what works with it"),
+    **ABSENT,
 }
 """What follows `/context`."""

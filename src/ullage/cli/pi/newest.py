@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from .asked import Asked
 
-_OURS = "ullage/"
+OURS = "ullage/"
+"""How the names begin of models that stand for others."""
 
 
 def newest_call(session: str) -> CallRecord:
@@ -28,6 +29,6 @@ def model_of(asked: Asked) -> str:
     """The model that Pi is at; where that stands for others, the one that the newest request went to. Raises `InputError`."""
     from ullage.stores.report import target_of
 
-    if asked.model and not asked.model.startswith(_OURS):
+    if asked.model and not asked.model.startswith(OURS):
         return asked.model
     return target_of(newest_call(asked.session))
