@@ -104,6 +104,7 @@ def _chosen(place: Place, cut: int) -> _Author | None:
 
 def _own(asked: Asked, place: Place, cut: int) -> _Author:
     """Pi's own model."""
+    from ullage.core.routing.compaction import summary_usd
     from ullage.settings.route_config import make_route_config
 
     from .auto_screens import candidates
