@@ -75,12 +75,12 @@ const WORDS: Record<string, Record<string, string[]>> = {
 	},
 };
 /** Words that ask for one of theirs when they stand alone. */
-const ASKED = new Set(["mode", "thinking", "pool", "pin"]);
+const ASKED = new Set(["mode", "thinking", "pool", "pin", "outcome", "feedback"]);
 
 /** The words of a command, with those that are known only now. */
 function wordsOf(name: string, bridge: Bridge): Record<string, string[]> {
-	if (name !== "auto-model") return WORDS[name]!;
 	const models = bridge.ctx === undefined ? [] : usable(bridge.ctx).map(({ provider, id }) => `${provider}/${id}`);
+	if (name !== "auto-model") return { ...WORDS[name]!, model: models };
 	const pools = bridge.daemon.met?.pools ?? [];
 	return { ...WORDS[name]!, pin: models, pool: [...pools, "off"] };
 }
