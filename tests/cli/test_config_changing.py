@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ullage.cli import main
+from ullage.pi.address import Address, write_address
 
 
 @pytest.fixture
@@ -84,6 +85,12 @@ def test_what_was_set_is_taken_out_again(user_file: Path, capsys: pytest.Capture
     assert not user_file.read_text().strip()
     assert main(["config", "unset", "mode"]) == 0
     assert "does not stand in" in capsys.readouterr().out
+
+
+def test_a_daemon_that_runs_is_named(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_address(data_dir, Address(url="http://127.0.0.1:9", token_file=""))
+    main(["config", "set", "mode", "managed"])
+    assert f"The daemon that runs (process {os.getpid()}) goes by it" in capsys.readouterr().out
 
 
 def test_a_setting_is_shown_with_its_default(user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -191,6 +191,15 @@ def test_artifacts_are_told_with_those_that_are_lost(typed: Typed) -> None:
 
 
 @pytest.mark.usefixtures("planned")
+def test_storage_and_health_tell_of_the_databases(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = typed("storage")
+    assert "0 to look at, 0 broken" in told and "Records stay for 90 days" in told
+    assert typed("health").startswith("OK\n")
+    monkeypatch.setenv("ULLAGE_MODE", "sometimes")
+    assert typed("health").startswith("WARN: $ULLAGE_MODE: mode must be")
+
+
+@pytest.mark.usefixtures("planned")
 def test_who_writes_a_summary_is_told_by_the_rules_of_routes(typed: Typed) -> None:
     own, chosen = typed("compact-preview"), typed("compact-preview", model="ullage/auto")
     # 64,512 tokens and a summary of 4,096: at 5 and 25 USD per million, and at 1 and 5

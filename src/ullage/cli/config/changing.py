@@ -124,5 +124,5 @@ def _tell(loaded: Loaded, setting: Setting, written: Set, *, is_set: bool) -> li
     lines = [done if written.changed else same, f"{setting.key} is {value} here ({holds['source']})."]
     address = read_address(loaded.paths.data_dir)
     if written.changed and address is not None and is_running(address):
-        lines.append("The daemon that runs goes by it once it was started again.")
+        lines.append(f"The daemon that runs (process {address.pid}) goes by it once it was started again.")
     return lines
