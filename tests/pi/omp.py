@@ -30,7 +30,7 @@ class Omp(Host):
         settings = {
             "retry": {"enabled": False},
             "compaction": {"enabled": False, "keepRecentTokens": 1_000},
-            "modelRoles": {"smol": "anthropic/anthropic-other"},
+            "modelRoles": dict.fromkeys(("smol", "advisor"), "anthropic/anthropic-other"),
             "startup": {"checkUpdate": False},
             "setupVersion": 99,  # it welcomes nobody, who would have to answer
         }

@@ -6,15 +6,17 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.pi.host import LIMIT_S
 from tests.pi.omp import Omp, find_omp
 from tests.pi.test_screens import Terminal
-from ullage.testing import FakeProvider, run_in_thread
+from ullage.testing import FakeProvider, Reply, Rule, run_in_thread
 
 pytestmark = pytest.mark.slow
 
@@ -131,6 +133,20 @@ def test_with_privacy_on_marked_text_reaches_local_models_alone(make: Make, prov
         assert not omp.ask("compact")["success"]
         assert len(bodies(provider)) == len(sent)
         assert [notice for notice in omp.notices if "nothing was sent" in notice]
+
+
+def test_an_advisor_sees_what_its_own_model_may(make: Make, provider: FakeProvider) -> None:
+    host = make(settings='[privacy]\nenabled = true\nlocal_providers = ["openai"]\n')
+    provider.script.add(Rule(reply=Reply(text="Yes.")))  # the advisor reads the answers, too
+    with host.open("--model", OPENAI, "--advisor") as omp:
+        omp.ask("prompt", message=f"Hello. {MARKED}")
+        until = time.monotonic() + LIMIT_S
+        while len(bodies(provider)) < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+    assert {(path, "MARK-SECRET" in body) for path, body in bodies(provider)} == {
+        ("/v1/chat/completions", True),
+        ("/v1/messages", False),
+    }
 
 
 def test_without_a_daemon_it_goes_on_with_one_notice(make: Make) -> None:
