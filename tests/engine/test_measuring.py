@@ -101,3 +101,41 @@ def test_weights_are_the_wrapper_arithmetic_of_the_planner() -> None:
     assert weights.messages == (16,)
     assert weights.total == 16
     assert measuring.weigh(conversation, meter) == weights
+
+
+def test_what_a_router_asks_of_each_message_is_asked_of_new_ones_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[str] = []
+    for name in ("may_step", "without_thinking"):
+        original = getattr(measuring, name)
+
+        def counting(piece: Any, *more: Any, name: str = name, original: Any = original) -> Any:
+            looked_at.append(name)
+            return original(piece, *more)
+
+        monkeypatch.setattr(measuring, name, counting)
+    turns = make_turns(41, 50)
+    measured = Measuring()
+    for count in (39, 41):
+        looked_at.clear()
+        conversation = parse_request(make_request("anthropic", turns=turns[:count]).body, "anthropic")
+        assert measured.steps(conversation) == ()
+        assert measured.thinking(conversation, measured.facts(conversation)) == ()
+    assert Counter(looked_at) == {"may_step": 2, "without_thinking": 1}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_messages_that_lose_something_without_their_thinking_are_known(dialect: Dialect) -> None:
+    raw = {
+        "anthropic": b'{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"thinking",'
+        b'"thinking":"t","signature":"s"},{"type":"text","text":"b"}]},{"role":"user","content":"@again-high c"}]}',
+        "openai-chat": b'{"messages":[{"role":"user","content":"a"},{"role":"assistant","reasoning_content":"t",'
+        b'"content":"b"},{"role":"user","content":"@again-high c"}]}',
+        "openai-responses": b'{"input":[{"role":"user","content":"a"},{"role":"assistant","id":"m","content":"b"},'
+        b'{"role":"user","content":"@again-high c"}]}',
+        "gemini": b'{"contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"t",'
+        b'"thought":true},{"text":"b"}]},{"role":"user","parts":[{"text":"@again-high c"}]}]}',
+    }[dialect]
+    conversation = parse_request(raw, dialect, path_model="m", path_stream=False)
+    measured = Measuring()
+    assert measured.thinking(conversation, measured.facts(conversation)) == (1,)
+    assert measured.steps(conversation) == (2,)
