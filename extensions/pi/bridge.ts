@@ -58,6 +58,8 @@ const ALONE = "privacy is on, and the daemon cannot be asked, so nothing was sen
 export interface Host {
 	version: string;
 	convert: Convert;
+	/** A line as wide as that many columns of its screen at most: a wider one ends some versions of Pi. */
+	cut: (line: string, width: number) => string;
 }
 
 export class Bridge {
@@ -84,7 +86,7 @@ export class Bridge {
 
 	constructor(
 		private readonly pi: ExtensionAPI,
-		private readonly host: Host,
+		readonly host: Host,
 	) {
 		this.conversation = new Conversation(host.convert);
 		this.daemon = new Daemon(() => this.greeting());

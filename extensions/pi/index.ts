@@ -55,13 +55,19 @@ function registerRequests(pi: ExtensionAPI, bridge: Bridge): void {
 
 /** What Pi tells of itself. A host without it has its own version, and no messages but those of its protocol. */
 async function readHost(): Promise<Host> {
-	const host: Host = { version: "", convert: (messages) => messages };
+	const host: Host = { version: "", convert: (messages) => messages, cut: (line, width) => [...line].slice(0, width).join("") };
 	try {
 		const { VERSION, convertToLlm } = await import("@earendil-works/pi-coding-agent");
 		if (typeof VERSION === "string") host.version = VERSION;
 		if (typeof convertToLlm === "function") host.convert = convertToLlm as Host["convert"];
 	} catch {
 		// not Pi itself, but one of its kin
+	}
+	try {
+		const { truncateToWidth } = await import("@earendil-works/pi-tui");
+		if (typeof truncateToWidth === "function") host.cut = (line, width) => truncateToWidth(line, width);
+	} catch {
+		// the same
 	}
 	return host;
 }

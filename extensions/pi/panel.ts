@@ -61,7 +61,7 @@ class Screen {
 			this.view = (this.view + 1) % VIEWS.length;
 		}
 		const text = this.views[VIEWS[this.view]!];
-		return text === undefined ? [] : text.trimEnd().split("\n").map((line) => [...line].slice(0, width).join(""));
+		return text === undefined ? [] : text.trimEnd().split("\n").map((line) => this.bridge.host.cut(line, width));
 	}
 
 	invalidate(): void {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -49,3 +50,13 @@ def test_what_is_summarised_before_the_daemon_was_met_is_cleared_as_well(
         assert pi.ask("compact")["success"]
     summary = provider.requests[-1].body
     assert b"<conversation>" in summary and b"MARK-SECRET" not in summary and b"withheld by ullage" in summary
+
+
+@pytest.mark.parametrize("version", [NEWEST, OLDER[-1]])
+def test_a_long_answer_of_a_command_is_printed_whole(make: Make, version: str) -> None:
+    """A pipe takes 64 KiB at once."""
+    host = make(version)
+    file = host.agent / "extensions" / "ullage" / "install.json"
+    command = [sys.executable, "-c", "print('word ' * 100_000)"]
+    file.write_text(json.dumps({**json.loads(file.read_text()), "command": command}))
+    assert host.run("-p", "/context").stdout.count("word") == 100_000

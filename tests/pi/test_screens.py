@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,9 @@ class Terminal:
         script.write_text(f"exec env -i {start} {shlex.quote(str(host.pi))} {shlex.join(arguments)}\n")
         size = ("-x", "110", "-y", "60", "-c", str(host.project))
         self._tmux("-f", "/dev/null", "new-session", "-d", "-s", "pi", *size, f"sh {script}")
+
+    def resize(self, columns: int) -> None:
+        self._tmux("resize-window", "-t", "pi", "-x", str(columns), "-y", "60")
 
     def keys(self, *keys: str) -> None:
         self._tmux("send-keys", "-t", "pi", *keys)
@@ -85,3 +90,36 @@ def test_panel_footer_and_commands_are_on_the_screen(terminal: Terminal) -> None
     for command in ("/new", "/new", "/reload"):  # the panel is there when its session ends
         terminal.keys(command, "Enter")
         terminal.wait_for("[Context] [summary] → compact → expanded")
+
+
+@dataclass
+class WideHost(Host):
+    """A Pi in a folder whose short name has characters that take two columns."""
+
+    short: Path = Path("/tmp")
+
+    @property
+    def project(self) -> Path:
+        return self.short / ("漢字" * 20)
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_on_a_narrow_screen_wide_characters_are_cut(tmp_path: Path, version: str) -> None:
+    """A line that is wider than the screen ends some versions of Pi."""
+    pi = find_pi(version)
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed")
+    with run_in_thread(FakeProvider(strict=True)) as provider, tempfile.TemporaryDirectory() as short:
+        host = WideHost(tmp_path / "pi", pi, provider.url, short=Path(short))
+        (host.project / "AGENTS.md").write_text("Rules.")
+        terminal = Terminal(host, "--model", "ullage/auto")
+        terminal.wait_for("[Context] [summary]")
+        for view in ("[compact]", "[expanded]"):
+            terminal.keys("C-o")
+            terminal.wait_for(view)
+        terminal.resize(30)
+        terminal.wait_for("Framing", "Total request", without="[expanded]")
+        terminal.keys("C-o")
+        terminal.wait_for("[Context] [summary]", "Total request")
+        terminal.close()
+        host.stop()
