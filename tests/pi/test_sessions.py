@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from ullage.pi.asking import PROTOCOL
+import msgspec
+import pytest
+
+from ullage.pi import sessions
+from ullage.pi.asking import PROTOCOL, Update
 
 from .conftest import MODEL, said, user
 
@@ -55,3 +59,21 @@ async def test_half_a_character_in_a_text_is_no_hindrance(open_door: Any) -> Non
     assert await door.ask("check", {"model": MODEL, "payload": payload}) == {}
     told = await door.ask("clear", {"models": [MODEL], "messages": [user(cut)]})
     assert told == {"messages": [[0, 0]]}
+
+
+def test_of_conversations_only_so_many_bytes_are_held_and_always_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "HELD_BYTES", 2_500)
+    held = sessions.PiSessions()
+    message = msgspec.Raw(msgspec.json.encode(user("x" * 1_000)))
+
+    def take(session: str, **more: Any) -> bool:
+        return held.take(Update(session=session, **more)) is not None
+
+    def whole(session: str, times: int = 1) -> bool:
+        keys = tuple(f"key-{number}" for number in range(times))
+        return take(session, keys=keys, messages=(message,) * times, prompt="", tools=())
+
+    assert all(map(whole, ("first", "second", "third")))
+    assert [take(name, known=1, last="key-0") for name in ("first", "second", "third")] == [False, True, True]
+    assert whole("long", 5)
+    assert [take(name, known=1, last="key-0") for name in ("second", "third", "long")] == [False, False, True]

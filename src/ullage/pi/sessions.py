@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
 
 SESSIONS = 64
 """Conversations that are held at once; of others the whole is asked for again."""
+HELD_BYTES = 64 * 2**20
+"""So much of messages all of them may hold but for the newest: what is held of a message is some three times as much."""
 _READ = 8
 """Of so many what was sent last is held, too."""
 
 
 class PiSession:
     """One conversation. Used by one thread at a time: Pi makes one request after the other. `pinned` are the keys of messages
-    whose labels pin them, `places` entries on its branch at which something may be pinned."""
+    whose labels pin them, `places` entries on its branch at which something may be pinned, `size` the bytes of its messages."""
 
     def __init__(self) -> None:
         self.prompt = ""
@@ -38,6 +41,7 @@ class PiSession:
         self._dialect: Dialect | None = None
         # What was sent of it last, so that of what is sent next only what is new is read.
         self.sent: Conversation | None = None
+        self.size = 0
 
     def take(self, update: Update) -> bool:
         """Takes in what is new. False where what it goes on from is not known, so that the whole must be said."""
@@ -55,6 +59,7 @@ class PiSession:
         self._keys[update.known :] = update.keys
         self._raw[update.known :] = [bytes(message) for message in update.messages]
         del self._written[update.known :]
+        self.size = sum(map(len, self._raw))
         return len(self._keys) == len(self._raw)
 
     def body(self, model: str, dialect: Dialect, most_output: int | None) -> bytes:
@@ -105,22 +110,27 @@ class PiSessions:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int], PiSession] = {}
+        # Long ones are taken in beside the event loop.
+        self._lock = Lock()
 
     def take(self, update: Update) -> PiSession | None:
         """The conversation with what is new in it; `None` where the whole must be said."""
-        session = self._known.pop(update.teller, None)
+        with self._lock:
+            session = self._known.pop(update.teller, None)
         if session is None:
             if update.known or update.prompt is None or update.tools is None:
                 return None
             session = PiSession()
-        taken = session.take(update)
-        if taken:
+        if not session.take(update):
+            return None
+        with self._lock:
             self._known[update.teller] = session
             self._bound()
-        return session if taken else None
+        return session
 
     def _bound(self) -> None:
-        if len(self._known) > SESSIONS:
-            del self._known[next(iter(self._known))]
+        held = sum(session.size for session in self._known.values())
+        while len(self._known) > SESSIONS or (held > HELD_BYTES and len(self._known) > 1):
+            held -= self._known.pop(next(iter(self._known))).size
         if len(self._known) > _READ:
             list(self._known.values())[-_READ - 1].sent = None
