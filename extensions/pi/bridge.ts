@@ -1,7 +1,7 @@
 // One session of Pi and the daemon. Operations fail open, privacy fails closed.
 
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { apply, Conversation, type Convert, type Message, type Update } from "./conversation.ts";
+import { apply, Conversation, type Convert, type Message, placesOf, type Update } from "./conversation.ts";
 import { Daemon, DaemonError, DEADLINES, MISMATCH, PROTOCOL, reason } from "./daemon.ts";
 import { type Marks, readCustom, readMarks } from "./marks.ts";
 import { isPhysical, type PiModel, plainModel, usable } from "./models.ts";
@@ -42,6 +42,8 @@ interface Request {
 	began: number;
 	id: Promise<string | undefined>;
 	planned?: Planned;
+	/** The messages that it was planned of. */
+	keys?: string[];
 	refused?: string;
 	first?: number;
 	status?: number;
@@ -192,7 +194,7 @@ export class Bridge {
 		const chosen = find(ctx, planned.route.target);
 		this.errand = direct ? chosen : undefined;
 		if (!direct) {
-			this.request = { model: chosen ?? model, began, id: Promise.resolve(planned.id), planned };
+			this.request = { model: chosen ?? model, began, id: Promise.resolve(planned.id), planned, keys: update.keys };
 			this.routed = planned.route;
 			this.draw();
 		}
@@ -217,10 +219,10 @@ export class Bridge {
 
 	/** The messages of a routed request as they are to be sent. */
 	sent(messages: Message[]): Message[] {
-		const planned = this.request?.planned?.messages;
-		if (planned === undefined) return messages;
-		const { places } = this.conversation.update(messages, "", []);
-		return apply(planned, messages, places) ?? messages;
+		const { planned, keys } = this.request ?? {};
+		if (planned?.messages === undefined || keys === undefined) return messages;
+		// Other extensions may have changed the list since.
+		return apply(planned.messages, messages, placesOf(keys, this.conversation.update(messages, "", []))) ?? messages;
 	}
 
 	/** The footer (routing): whether a model is chosen for each task, the last one, and where Pi is. */

@@ -129,23 +129,36 @@ function moment({ role, timestamp, toolCallId }: Message): string {
 	return `${role === "assistant" || role === "toolResult" ? role : "user"} ${timestamp} ${toolCallId ?? ""}`;
 }
 
+/** Where messages stand in a list, by their keys in the order of both; undefined for one that is not in it. */
+export function placesOf(keys: string[], { keys: present, places }: Update): (number | undefined)[] {
+	let next = 0;
+	return keys.map((key) => {
+		const found = present.indexOf(key, next);
+		if (found < 0) return undefined;
+		next = found + 1;
+		return places[found];
+	});
+}
+
 /** The messages that a plan sends; undefined where they are Pi's own. What the daemon was not told of stays where it is. */
-export function apply(told: Told[], messages: Message[], places: number[]): Message[] | undefined {
+export function apply(told: Told[], messages: Message[], places: (number | undefined)[]): Message[] | undefined {
 	const planned: Message[] = [];
 	const mine = new Set(places);
 	let next = 0;
 	const keepOthers = (until: number) => {
 		for (; next < until; next += 1) if (!mine.has(next)) planned.push(messages[next]!);
 	};
+	const send = (number: number, changed: (message: Message) => Message) => {
+		const place = places[number];
+		if (place === undefined) return; // another extension has left it out
+		keepOthers(place);
+		planned.push(changed(messages[place]!));
+	};
 	for (const one of told) {
 		if (Array.isArray(one)) {
-			for (let number = one[0]; number <= one[1]; number += 1) {
-				keepOthers(places[number]!);
-				planned.push(messages[places[number]!]!);
-			}
+			for (let number = one[0]; number <= one[1]; number += 1) send(number, (message) => message);
 		} else if ("of" in one) {
-			keepOthers(places[one.of]!);
-			planned.push(withContent(messages[places[one.of]!]!, one.content));
+			send(one.of, (message) => withContent(message, one.content));
 		} else {
 			planned.push({ role: "user", content: [{ type: "text", text: one.text }], timestamp: 0 });
 		}

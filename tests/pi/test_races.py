@@ -60,3 +60,21 @@ def test_a_long_answer_of_a_command_is_printed_whole(make: Make, version: str) -
     command = [sys.executable, "-c", "print('word ' * 100_000)"]
     file.write_text(json.dumps({**json.loads(file.read_text()), "command": command}))
     assert host.run("-p", "/context").stdout.count("word") == 100_000
+
+
+def test_a_plan_holds_where_another_extension_changes_the_list_of_messages(make: Make, provider: FakeProvider) -> None:
+    """Since Pi asks whom it goes to before it lets others change what is sent."""
+    host = make(settings="[routing.constraints]\nprovider_allow = ['anthropic']\n")
+    (host.agent / "extensions" / "adds.ts").write_text("""
+        const added = { role: "user", content: [{ type: "text", text: "Added before." }], timestamp: 1 };
+        export default (pi) => pi.on("context", ({ messages }) => {
+            const kept = messages.filter((one) => !JSON.stringify(one.content).includes("LEFT-OUT"));
+            return { messages: [added, ...kept] };
+        });
+    """)
+    host.run("-p", "--model", "ullage/auto", " @high Hello.")
+    host.run("-p", "-c", "LEFT-OUT by another extension.")
+    for one in provider.requests:
+        texts = json.dumps([said["content"] for said in json.loads(one.body)["messages"] if said["role"] == "user"])
+        assert "Added before." in texts and "Hello." in texts
+        assert "@high" not in texts and "LEFT-OUT" not in texts
