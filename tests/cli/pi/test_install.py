@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,16 @@ def test_what_was_changed_since_is_not_thrown_away(agent: Path, capsys: pytest.C
     main(["pi", "install"])
     (backup,) = (agent / "extensions.ullage-backup").iterdir()
     assert (backup / "index.ts").read_text() == "// mine"
+
+
+def test_every_backup_has_a_name_of_its_own(agent: Path) -> None:
+    for text in ("// first", "// second", "// third"):
+        main(["pi", "install"])
+        (agent / "extensions" / "ullage" / "index.ts").write_text(text)
+    kept = agent / "extensions.ullage-backup"
+    shutil.rmtree(kept / "ullage-1")
+    assert main(["pi", "install"]) == 0
+    assert {(one / "index.ts").read_text() for one in kept.iterdir()} == {"// second", "// third"}
 
 
 def test_a_folder_that_is_not_ours_is_not_removed(agent: Path) -> None:

@@ -112,6 +112,11 @@ def test_an_export_goes_into_a_file_of_the_data_folder(called: list[tuple[str, .
     assert Path(call[5]).parent == data_dir / "exports" and call[5].endswith(".json")
 
 
+def test_an_export_goes_there_whatever_a_session_calls_itself(called: list[tuple[str, ...]], data_dir: Path) -> None:
+    answer_typed("auto-model", AUTO_MODEL, "export json", Asked(session="../../x/y", model="anthropic/claude-opus-5"))
+    assert Path(called[0][5]).parent == data_dir / "exports"
+
+
 @pytest.mark.parametrize(("name", "table"), [("context", CONTEXT), ("auto-model", AUTO_MODEL)])
 def test_every_command_of_the_lists_is_there_and_is_completed(name: str, table: Table) -> None:
     assert set(LISTED[name]) <= table.keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _MOST_DECISIONS = "50"
 _FORMATS = ("json", "jsonl")
 _FOLDER = "exports"
+_NO_NAME = re.compile(r"[^A-Za-z0-9._-]")
+_NAME_CHARS = 100
 
 
 def run(asked: Asked, *arguments: str) -> int:
@@ -88,7 +91,8 @@ def write_export(asked: Asked) -> int:
     folder = load_settings().paths.data_dir / _FOLDER
     make_folder(folder)
     when = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    file = folder / f"{asked.session or 'calls'}-{when}.{form}"
+    whose = _NO_NAME.sub("-", asked.session)[:_NAME_CHARS] or "calls"  # a session's file may name it as it likes
+    file = folder / f"{whose}-{when}.{form}"
     return run(asked, "export", "calls", "--format", form, "--out", str(file), *asked.of_session)
 
 

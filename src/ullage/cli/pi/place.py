@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import sys
 import tempfile
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -207,8 +208,7 @@ def _keep(place: Place) -> str | None:
         return None
     kept = place.root / _KEPT
     kept.mkdir(exist_ok=True)
-    number = 1 + sum(1 for _ in kept.iterdir())
-    backup = kept / f"{NAME}-{number}"
+    backup = next(one for number in count(1) if not (one := kept / f"{NAME}-{number}").exists())
     place.folder.replace(backup)
     return str(backup)
 
