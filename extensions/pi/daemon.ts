@@ -17,6 +17,8 @@ interface Installed {
 	address: string;
 	/** What puts the extension in place once more. */
 	again: string;
+	/** Whether private things must stay in, by the settings of that time. */
+	privacy?: boolean;
 }
 
 interface Address {
@@ -71,9 +73,9 @@ export class Daemon {
 		return this.installed?.version ?? "unknown";
 	}
 
-	/** Whether private things must stay in: as the daemon says that was met, or the one that was started last. */
+	/** Whether private things must stay in: as the daemon says that was met, or the one that was started last, if ever one was. */
 	get privacy(): boolean {
-		return this.met?.privacy === true || this.look()?.privacy === true;
+		return this.met?.privacy === true || (this.look() ?? this.installed)?.privacy === true;
 	}
 
 	/** Looks for the daemon; one that does not run is started, once. Never throws. */
@@ -121,6 +123,11 @@ export class Daemon {
 			this.problem = "no daemon runs";
 			return false;
 		}
+		if (!LOOPBACK.test(this.address.url)) {
+			this.met = undefined;
+			this.problem = `it listens at ${this.address.url}, which other machines may be at`;
+			return false;
+		}
 		try {
 			this.token = readFileSync(this.address.token_file, "utf8").trim();
 			const met = await this.ask<Hello>("hello", this.greet(), DEADLINES.hello);
@@ -141,8 +148,7 @@ export class Daemon {
 	}
 
 	private look(): Address | undefined {
-		const found = this.installed && read<Address>(this.installed.address);
-		return found && LOOPBACK.test(found.url) ? found : undefined;
+		return this.installed && read<Address>(this.installed.address);
 	}
 
 	/** Starts the daemon, unless another Pi is at it, and waits until one answers, or ours has ended. */

@@ -78,3 +78,14 @@ def test_a_plan_holds_where_another_extension_changes_the_list_of_messages(make:
         texts = json.dumps([said["content"] for said in json.loads(one.body)["messages"] if said["role"] == "user"])
         assert "Added before." in texts and "Hello." in texts
         assert "@high" not in texts and "LEFT-OUT" not in texts
+
+
+@pytest.mark.parametrize("version", [NEWEST, OLDER[-1]])
+def test_where_no_daemon_was_ever_there_privacy_is_as_it_was_at_the_installation(
+    make: Make, provider: FakeProvider, version: str
+) -> None:
+    host = make(version, settings="[privacy]\nenabled = true\n")
+    host.forget_ullage()
+    done = host.run("-p", "--model", MODEL, "Hello.", check=False)
+    assert done.returncode == 1 and "nothing was sent" in done.stderr
+    assert not list(provider.requests)

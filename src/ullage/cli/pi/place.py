@@ -50,14 +50,15 @@ _LEGACY = ("pi-contextimate.json", "prefix-inspector.json", "ds4-context.json", 
 
 class Installed(Struct, kw_only=True):
     """What an installation notes of itself. `command` starts ullage, `address` is the file that says where its daemon is, `again`
-    installs anew, `files` are ours by their digests, `made` the folders that were not there before, `backup` what stood in our
-    place."""
+    installs anew, `privacy` is whether private things must stay in as long as no daemon has said so, `files` are ours by their
+    digests, `made` the folders that were not there before, `backup` what stood in our place."""
 
     version: str
     protocol: int
     command: list[str]
     address: str
     again: str = ""
+    privacy: bool = False
     files: dict[str, str]
     made: list[str] = []
     backup: str | None = None
@@ -188,6 +189,7 @@ def _record(place: Place, loaded: Loaded, files: dict[str, bytes]) -> Installed:
         command=[sys.executable, "-m", "ullage"],
         address=str(address_path(loaded.paths.data_dir)),
         again=install_command(place.host),
+        privacy=loaded.settings.privacy.enabled,
         files={name: _digest(content) for name, content in files.items()},
     )
 
