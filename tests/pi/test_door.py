@@ -60,9 +60,11 @@ async def test_only_what_is_new_needs_to_be_said(open_door: Any) -> None:
     await door.context([user("one")])
     more = {"session": "s1", "model": MODEL, "known": 1, "last": "key-0", "keys": ["a", "b"]}
     told = await door.ask("context", {**more, "messages": [said("yes"), user("two")]})
-    await door.ask("answer", {"id": told["id"], "message": ANSWER, "status": 200})
+    times = {"first_ms": 4_000.0, "lasted_ms": 9_000.0}
+    await door.ask("answer", {"id": told["id"], "message": ANSWER, "status": 200, **times})
     door.daemon.engine.flush()
     call = next(one for one in door.daemon.store.calls() if one.id == told["id"])
+    assert (call.first_output_ms, call.duration_ms) == (4_000, 9_000)  # as Pi has seen it, who tells us beside
     assert call.breakdown is not None
     rows = next(one for one in call.breakdown["sections"] if one["id"] == "messages")
     assert call.usage is not None and call.usage["cache_write_1h"] == 5 and call.usage["reasoning"] == 3

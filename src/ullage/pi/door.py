@@ -197,6 +197,8 @@ class PiDoor:
             if asked.first_ms is not None:
                 exchange.first_byte_ms = exchange.first_output_ms = asked.first_ms
         exchange.ended("left" if stop == ABORTED else "whole")
+        if asked.lasted_ms is not None:  # we are told beside, and later, of what has passed there
+            exchange.last_ms = asked.lasted_ms
         self._engine.finish(exchange)
         return {"recorded": True}
 
