@@ -74,7 +74,7 @@ const WORDS: Record<string, Record<string, string[]>> = {
 		help: [],
 	},
 };
-/** Words that ask for one of theirs when they stand alone. */
+/** Words of `/auto-model` that ask for one of theirs when they stand alone. */
 const ASKED = new Set(["mode", "thinking", "pool", "pin", "outcome", "feedback"]);
 
 /** The words of a command, with those that are known only now. */
@@ -88,7 +88,8 @@ function wordsOf(name: string, bridge: Bridge): Record<string, string[]> {
 export function complete(words: Record<string, string[]>, typed: string): { value: string; label: string }[] | null {
 	const first = /^(\S+)\s/.exec(typed)?.[1];
 	const known = first === undefined ? Object.keys(words) : (words[first] ?? []).map((value) => `${first} ${value}`);
-	const found = known.filter((one) => one.startsWith(typed));
+	// What is typed in full is no longer a choice: Enter would take that of the list, and run nothing.
+	const found = known.includes(typed) ? [] : known.filter((one) => one.startsWith(typed));
 	return found.length > 0 ? found.map((value) => ({ value, label: value })) : null;
 }
 
@@ -107,7 +108,8 @@ export function registerCommands(pi: ExtensionAPI, bridge: Bridge): void {
 			description: `${NAMES[name]} (ullage)`,
 			getArgumentCompletions: (typed) => complete(wordsOf(name, bridge), typed),
 			handler: async (args, ctx) => {
-				const words = await choose(wordsOf(name, bridge), args.trim(), ctx);
+				const typed = args.trim();
+				const words = name === "auto-model" ? await choose(wordsOf(name, bridge), typed, ctx) : typed;
 				if (words === undefined) return;
 				await bridge.settle();
 				const text = await run(bridge, name, words, ctx, account.tell(ctx, bridge.summarizes));

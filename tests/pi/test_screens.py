@@ -87,6 +87,12 @@ def test_panel_footer_and_commands_are_on_the_screen(terminal: Terminal) -> None
     terminal.wait_for("balanced", "best", "cost", "fast")
     terminal.keys("Down", "Enter")
     terminal.wait_for("best", "session", without="cost")
+    terminal.keys("/context token")
+    terminal.wait_for("→ tokens")
+    terminal.keys("s")
+    terminal.wait_for("/context tokens", without="→ tokens")  # in full: Enter runs it, and takes nothing of a list
+    terminal.keys("Enter")
+    terminal.wait_for("calibration", "host ", "window ")
     for command in ("/new", "/new", "/reload"):  # the panel is there when its session ends
         terminal.keys(command, "Enter")
         terminal.wait_for("[Context] [summary] → compact → expanded")
