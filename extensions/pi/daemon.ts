@@ -163,7 +163,7 @@ export class Daemon {
 			const until = Date.now() + DEADLINES.start;
 			while (Date.now() < until) {
 				const last = ended;
-				if (await this.hello()) return;
+				if ((await this.hello()) || this.problem === MISMATCH) return;
 				if (last) {
 					this.problem = `it could not be started, ${join(folder, "daemon.log")} says why`;
 					return;

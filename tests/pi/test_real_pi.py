@@ -10,14 +10,13 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.pi.host import NEWEST, OLDER, Host, find_pi
-from ullage.testing import FakeProvider, Fault, Reply, Rule, run_in_thread
+from tests.pi.conftest import Make
+from tests.pi.host import NEWEST, OLDER
+from ullage.testing import FakeProvider, Fault, Reply, Rule
 
 pytestmark = pytest.mark.slow
 
@@ -33,27 +32,6 @@ context_window = 9000
 max_output_tokens = 100
 safety_margin_tokens = 0
 """
-
-Make = Callable[..., Host]
-
-
-@pytest.fixture
-def provider() -> Iterator[FakeProvider]:
-    with run_in_thread(FakeProvider(strict=True)) as running:
-        yield running
-
-
-@pytest.fixture
-def make(provider: FakeProvider, tmp_path: Path) -> Iterator[Make]:
-    hosts: list[Host] = []
-
-    def make_host(version: str = NEWEST, **more: Any) -> Host:
-        hosts.append(Host(tmp_path / "pi", find_pi(version), provider.url, **more))
-        return hosts[-1]
-
-    yield make_host
-    for host in hosts:
-        host.stop()
 
 
 def sent_to(provider: FakeProvider) -> list[dict[str, Any]]:
@@ -353,7 +331,9 @@ def test_a_daemon_that_hangs_is_not_waited_for(make: Make) -> None:
 def test_an_extension_that_does_not_fit_says_so_and_does_nothing(make: Make) -> None:
     host = make()
     file = host.agent / "extensions" / "ullage" / "daemon.ts"
-    file.write_text(file.read_text().replace("export const PROTOCOL = 1;", "export const PROTOCOL = 0;"))
+    changed = file.read_text().replace("export const PROTOCOL = 1;", "export const PROTOCOL = 0;")
+    assert "start: 8000" in changed
+    file.write_text(changed.replace("start: 8000", "start: 3_600_000"))  # what does not fit is not waited for
     done = host.run("-p", "--model", MODELS[0], "Hello.")
     assert "You said" in done.stdout
     assert "do not fit together" in done.stderr and "ullage pi install" in done.stderr
