@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.pi.host import NEWEST, OLDER, Host, find_pi
-from ullage.testing import FakeProvider, run_in_thread
+from tests.pi.conftest import Make
+from tests.pi.host import NEWEST, OLDER, Host
+from ullage.testing import FakeProvider
 
 pytestmark = pytest.mark.slow
 
@@ -50,27 +49,6 @@ export default (pi) => {
     });
 };
 """
-
-Make = Callable[..., Host]
-
-
-@pytest.fixture
-def provider() -> Iterator[FakeProvider]:
-    with run_in_thread(FakeProvider(strict=True)) as running:
-        yield running
-
-
-@pytest.fixture
-def make(provider: FakeProvider, tmp_path: Path) -> Iterator[Make]:
-    hosts: list[Host] = []
-
-    def make_host(version: str, **more: Any) -> Host:
-        hosts.append(Host(tmp_path / "pi", find_pi(version), provider.url, **more))
-        return hosts[-1]
-
-    yield make_host
-    for host in hosts:
-        host.stop()
 
 
 class SessionFile:
