@@ -5,7 +5,7 @@ import { apply, Conversation, type Convert, type Message, placesOf, type Update 
 import { Daemon, DaemonError, DEADLINES, MISMATCH, PROTOCOL, reason } from "./daemon.ts";
 import { type Marks, readCustom, readMarks } from "./marks.ts";
 import { isPhysical, type PiModel, plainModel, usable } from "./models.ts";
-import { tell } from "./telling.ts";
+import { tell, tellLater } from "./telling.ts";
 
 /** What Pi asks a virtual model. */
 export interface RouteAsked {
@@ -28,7 +28,7 @@ interface Asking {
 
 interface Planned {
 	id: string;
-	route?: { target: string; thinking: string; policy: string; why: string };
+	route?: { target: string; thinking: string; policy: string; why: string; off?: boolean };
 	resync?: boolean;
 	watches?: boolean;
 	status?: string | null;
@@ -50,6 +50,8 @@ interface Request {
 	headers?: Record<string, string>;
 }
 
+/** The model of Pi's that stands for others. */
+const AUTO = "ullage/auto";
 /** How long Pi may wait at its end for what is under way. */
 const LAST_WORDS_MS = 1000;
 /** Entries of a session's file that hold a change to what is kept. */
@@ -78,6 +80,9 @@ export class Bridge {
 	private parent = "";
 	private told = "";
 	private routed: Planned["route"];
+	/** Whether `/auto-model off` holds, as far as is known. */
+	private off = false;
+	private activating: Promise<unknown> = Promise.resolve();
 	/** What is selected, as far as was told or seen. */
 	private selection: PiModel | undefined;
 	private queue: Promise<unknown> = Promise.resolve();
@@ -109,6 +114,7 @@ export class Bridge {
 		// Where a host lives on from one session to the next, nothing of the last one holds.
 		this.conversation.forget();
 		this.request = this.errand = this.routed = undefined;
+		this.off = false;
 		this.selection = ctx.model as PiModel | undefined;
 		this.pinnedAt = [];
 		this.mirrored = 0;
@@ -172,6 +178,7 @@ export class Bridge {
 		const direct = asked.reason === "direct";
 		if (!direct) this.request = undefined; // an errand may run beside it
 		await this.meeting;
+		await this.activating;
 		if (!(await this.daemon.there())) return this.failSafe(asked);
 		const model = asked.model as PiModel;
 		const marks = await this.marks(ctx, true);
@@ -196,6 +203,7 @@ export class Bridge {
 		if (!direct) {
 			this.request = { model: chosen ?? model, began, id: Promise.resolve(planned.id), planned, keys: update.keys };
 			this.routed = planned.route;
+			this.off = planned.route.off === true;
 			this.draw();
 		}
 		return planned.route;
@@ -232,18 +240,39 @@ export class Bridge {
 		const manual = isPhysical(ctx.model as PiModel);
 		if (manual && this.routed === undefined) return;
 		const { target, policy } = this.routed ?? { target: "no choice yet", policy: "" };
-		const told = [manual ? "Auto OFF (manual)" : "Auto ON", target, policy, `${ctx.model.provider}/${ctx.model.id}`];
+		const state = manual ? "Auto OFF (manual)" : this.off ? "Auto OFF" : "Auto ON";
+		const told = [state, target, policy, `${ctx.model.provider}/${ctx.model.id}`];
 		ctx.ui.setStatus?.("ullage", told.filter((one) => one !== "").join(" · "));
 	}
 
-	/** Selecting a model by hand turns routing off for the session; it is told once how to turn it on again. */
+	/**
+	 * Selecting a model by hand turns routing off for the session, and it is told how to turn it on again; selecting ours turns it
+	 * on.
+	 */
 	selected(model: PiModel, previous: PiModel | undefined, ctx: ExtensionContext): void {
 		this.ctx = ctx;
 		this.selection = model;
-		if (previous !== undefined && !isPhysical(previous) && isPhysical(model)) {
-			tell(ctx, "ullage: routing is off for this session. Select ullage/auto with /model to turn it on again.", "info");
+		if (previous !== undefined && isPhysical(previous) !== isPhysical(model)) {
+			if (isPhysical(model)) tellLater(ctx, "ullage: routing is off for this session. /auto-model on turns it on again.");
+			else this.activate();
 		}
 		this.draw();
+	}
+
+	/** Routing was turned on or off by a command. On means that Pi is at the model that stands for others. */
+	async steered(on: boolean, ctx: ExtensionContext): Promise<void> {
+		this.off = !on;
+		const auto = on && isPhysical(ctx.model as PiModel) ? find(ctx, AUTO) : undefined;
+		if (auto !== undefined) await (this.pi as any).setModel?.(auto);
+		if (this.ctx !== undefined) this.draw();
+	}
+
+	/** What `/auto-model off` has said of the session no longer holds. */
+	private activate(): void {
+		this.off = false;
+		const said = { session: this.session };
+		const asked = this.meeting.then((met) => met && this.daemon.ask("activate", said, DEADLINES.route));
+		this.activating = asked.catch((error) => this.warn(reason(error)));
 	}
 
 	/** Whether private things must stay in: what was last said of it may be of a daemon that is not there yet. */

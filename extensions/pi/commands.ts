@@ -112,8 +112,9 @@ export function registerCommands(pi: ExtensionAPI, bridge: Bridge): void {
 				const words = name === "auto-model" ? await choose(wordsOf(name, bridge), typed, ctx) : typed;
 				if (words === undefined) return;
 				await bridge.settle();
-				const text = await run(bridge, name, words, ctx, account.tell(ctx, bridge.summarizes));
+				const { text, done } = await run(bridge, name, words, ctx, account.tell(ctx, bridge.summarizes));
 				if (bridge.ctx === undefined) return; // Pi is at another session by now
+				if (done && name === "auto-model" && (words === "on" || words === "off")) await bridge.steered(words === "on", ctx);
 				show(ctx, name, text);
 				await bridge.mirror();
 			},
@@ -123,12 +124,17 @@ export function registerCommands(pi: ExtensionAPI, bridge: Bridge): void {
 	register("auto-model", "auto-model");
 }
 
-/** Runs a command of ours and gives what it prints; what goes wrong is printed, too. */
-function run(bridge: Bridge, name: string, args: string, ctx: ExtensionContext, account: unknown): Promise<string> {
+/** What a command of ours has printed, what went wrong included, and whether it has done it. */
+interface Ran {
+	text: string;
+	done: boolean;
+}
+
+function run(bridge: Bridge, name: string, args: string, ctx: ExtensionContext, account: unknown): Promise<Ran> {
 	const [program, ...before] = bridge.daemon.command;
 	const model = ctx.model ? `${ctx.model.provider}/${ctx.model.id}` : "";
 	const given = ["pi", "command", name, "--session", bridge.session, "--model", model, "--host", "--", args];
-	return new Promise((done) => {
+	return new Promise((ended) => {
 		const child = spawn(program!, [...before, ...given], {
 			cwd: ctx.cwd,
 			env: { ...process.env, COLUMNS: String(Math.max(40, (process.stdout.columns ?? 100) - 4)) },
@@ -137,8 +143,8 @@ function run(bridge: Bridge, name: string, args: string, ctx: ExtensionContext, 
 		let text = "";
 		child.stdout.setEncoding("utf8").on("data", (piece) => (text += piece));
 		child.stderr.setEncoding("utf8").on("data", (piece) => (text += piece));
-		child.on("error", (error) => done(`ullage: ${error.message}`));
-		child.on("close", () => done(text.trimEnd()));
+		child.on("error", (error) => ended({ text: `ullage: ${error.message}`, done: false }));
+		child.on("close", (status) => ended({ text: text.trimEnd(), done: status === 0 }));
 		child.stdin.on("error", () => {}); // it has ended already, and says why
 		child.stdin.end(JSON.stringify(account));
 	});

@@ -11,6 +11,7 @@ import pytest
 from ullage._version import __version__
 from ullage.core.evidence.mutations import replay
 from ullage.pi.asking import PROTOCOL
+from ullage.stores import RouteOverride
 
 from .conftest import CHAT, MODEL, result, said, user
 
@@ -246,6 +247,15 @@ async def test_a_model_of_pis_is_chosen_and_kept_for_the_task(open_door: Any) ->
     (call,) = door.daemon.store.calls()
     assert call.route is not None and (call.route["target"], call.route["reason"]) == (chosen, "user")
     assert (call.provider, call.model) == (provider, model)
+
+
+async def test_selecting_the_model_that_stands_for_others_turns_routing_on(open_door: Any) -> None:
+    door = await open_door()
+    await begin(door, FRONTIER, LIGHT)
+    door.daemon.store.put_route_override(RouteOverride(session="s1", key="activation", value="off", at_ms=1))
+    assert (await door.context([user("One.")], model=AUTO, routed=True))["route"]["off"] is True
+    assert await door.ask("activate", {"session": "s1"}) == {}
+    assert "off" not in (await door.context([user("Two.")], model=AUTO, routed=True))["route"]
 
 
 async def test_after_a_failure_another_model_is_chosen(open_door: Any) -> None:

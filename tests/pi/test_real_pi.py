@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.pi.conftest import Make
-from tests.pi.host import NEWEST, OLDER
+from tests.pi.host import NEWEST, OLDER, Rpc
 from ullage.testing import FakeProvider, Fault, Reply, Rule
 
 pytestmark = pytest.mark.slow
@@ -101,7 +101,7 @@ TYPED = {
     "/context adapter": "registerVirtualModel",
     "/context help": "/context is followed by",
     "/context pin 'never": "does not end",
-    "/auto-model": "activation  on",
+    "/auto-model": "activation  off \\(manual\\): anthropic/anthropic-model is selected",
     "/auto-model mode cost": "The policy is cost",
     "/auto-model plan Why doesn't it work": "Nothing was sent",
     "/auto-model models": "anthropic/anthropic-model",
@@ -300,6 +300,40 @@ def test_compaction_and_a_fork_are_routed_and_recorded_as_such(
     assert not errand["session"]
     events = json.loads(host.ullage("sessions", "show", first["id"], "--json"))["events"]
     assert "rewrite" in [one["kind"] for one in events]
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+def test_routing_is_turned_on_and_off_by_command_and_by_selection(
+    make: Make, provider: FakeProvider, version: str
+) -> None:
+    host = make(version, settings="[routing.constraints]\nprovider_allow = ['responses']\n")
+
+    def sent(pi: Rpc) -> str:
+        pi.ask("prompt", message="Hello.")
+        return json.loads(provider.requests[-1].body)["model"].split("-")[0]
+
+    with host.open("--model", "ullage/auto") as pi:
+        assert sent(pi) == "responses"
+        assert pi.ask("set_model", provider="anthropic", modelId="anthropic-model")["success"]
+        assert sent(pi) == "anthropic"
+        assert "/auto-model on" in pi.notices.pop()
+        assert "off (manual): anthropic/anthropic-model is selected" in pi.type("/auto-model")
+        assert "Nothing is routed while" in pi.type(f"/auto-model pin {MODELS[2]}")
+        assert "Routing is on" in pi.type("/auto-model on")
+        assert "activation  on" in pi.type("/auto-model")
+        assert sent(pi) == "responses"
+        assert "Routing is off" in pi.type("/auto-model off")
+        for model in ("anthropic/anthropic-model", "ullage/auto"):
+            name, _, model_id = model.partition("/")
+            assert pi.ask("set_model", provider=name, modelId=model_id)["success"]
+        assert sent(pi) == "responses"
+        assert "activation  on" in pi.type("/auto-model")
+        assert not pi.errors
+
+
+def test_the_words_of_context_are_not_asked_for_by_a_list(make: Make) -> None:
+    with make().open("--model", MODELS[0]) as pi:
+        assert "Write /context pin TEXT" in pi.type("/context pin")
 
 
 @pytest.mark.parametrize("version", [NEWEST, *OLDER])

@@ -26,7 +26,7 @@ class RouteTold(Struct, frozen=True, kw_only=True):
     """What a client is told. `thinking` is the level that the model was asked for, empty where it was asked nothing; `line` says
     in short why, `why` at length. `losses` are what was left out of the request or said otherwise, for want of words or since the
     model does not take it; `notes` tell of the latter. `level` is the level that was chosen, empty where the client chooses,
-    `policy` what was weighed by."""
+    `policy` what was weighed by. `off`: routing is off for the session, which stays where it is."""
 
     target: str
     thinking: str
@@ -36,6 +36,7 @@ class RouteTold(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     level: str = ""
     policy: str = ""
+    off: bool = False
 
 
 def tell_route(decision: Decision, thinking: str, losses: Sequence[Loss] = ()) -> RouteTold:
@@ -67,6 +68,7 @@ def tell_route(decision: Decision, thinking: str, losses: Sequence[Loss] = ()) -
         notes=changes,
         level="" if decision.as_asked else decision.thinking,
         policy=decision.policy,
+        off=decision.off,
     )
 
 

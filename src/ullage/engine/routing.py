@@ -101,7 +101,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 class Decision(Struct, frozen=True, kw_only=True):
     """Where a request goes. `planned` is there where it was decided with this request. `notes` say what came of it
-    beside. `as_asked`: the model thinks as much as the client asks for."""
+    beside. `as_asked`: the model thinks as much as the client asks for. `off`: routing is off for the session."""
 
     destination: Destination
     candidate: Candidate
@@ -115,6 +115,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     planned: Planned | None = None
     notes: tuple[str, ...] = ()
     as_asked: bool = False
+    off: bool = False
 
     @property
     def target(self) -> str:
@@ -184,7 +185,7 @@ class Routing:
         self._pools.note(decision.target)
         if not asked.counting:
             self._health.note_sent(decision.target, asked.now_ms)
-        return replace(decision, as_asked=overrides.as_asked)
+        return replace(decision, as_asked=overrides.as_asked, off=overrides.off)
 
     def let_go(self, decision: Decision, now_ms: int) -> None:
         """Its target is not asked after all: where its circuit is half open, whoever comes next may try it."""

@@ -7,6 +7,7 @@ here when Pi is about to make it, and finished when Pi says how it ended.
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -19,10 +20,11 @@ from ullage.core.wire.jsontext import decode_as
 from ullage.engine import Endpoint
 from ullage.engine.virtual import AUTO
 from ullage.settings.route_config import make_route_config
+from ullage.engine.steering import ON, put_settings
 from ullage.stores import root_finder
 
 from .answers import ABORTED, FAILED, write_body
-from .asking import PROTOCOL, Answer, Clear, Context, Hello, Kept, Panel, Payload, RouteQuestion, Update
+from .asking import PROTOCOL, Activate, Answer, Clear, Context, Hello, Kept, Panel, Payload, RouteQuestion, Update
 from .candidates import PiTargets
 from .facts import tell_models
 from .keeping import mirror
@@ -92,6 +94,7 @@ class PiDoor:
             "settle": self._settle,
             "kept": self._kept,
         }
+            "activate": self._activate,
 
     async def answer(self, name: str, body: bytes) -> bytes:
         """The JSON answer to what the extension says. Raises `CallError` for what makes no sense."""
@@ -257,6 +260,13 @@ class PiDoor:
 
     def _draw(self, body: bytes) -> Any:
         asked = _read(body, Panel)
+    async def _activate(self, body: bytes) -> Any:
+        """Routing is on for the session: its user has selected the model that stands for others."""
+        asked = _read(body, Activate)
+        now_ms = round(time.time() * 1000)
+        await asyncio.to_thread(put_settings, self._store, asked.session, {"activation": ON}, now_ms)
+        return {}
+
         session = _alone(asked)
         model = asked.model
         body = session.body(model.id, dialect_of(model.api), model.max_tokens)
@@ -328,3 +338,5 @@ def _tell(exchange: Exchange, departure: Departure, session: PiSession, own: boo
     if departure.plain:
         told["messages"] = map_back(departure.body, exchange.endpoint.dialect, session, own_answers=own)
     return told
+        if route.off:
+            told["route"]["off"] = True

@@ -262,6 +262,15 @@ def test_the_models_of_pi_are_those_that_may_be_chosen_and_pinned(typed: Typed) 
     assert "ullage, within the same request" in typed("doctor", name="auto-model", apis={})
 
 
+def test_routes_are_not_said_to_be_on_where_a_model_was_selected(typed: Typed) -> None:
+    assert f"activation  off (manual): {MODEL} is selected; /auto-model on" in typed("status", name="auto-model")
+    assert "activation  on" in typed("status", name="auto-model", model="ullage/auto")
+    for line in (f"pin {MODEL}", "thinking pi", "pool off"):
+        assert f"Nothing is routed while {MODEL} is selected" in typed(line, name="auto-model")
+        assert "Nothing is routed" not in typed(line, name="auto-model", model="ullage/auto")
+    assert "Nothing is routed" not in typed("thinking", name="auto-model")
+
+
 @pytest.mark.usefixtures("planned")
 def test_pins_and_memory_of_session_and_project_are_told(
     typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

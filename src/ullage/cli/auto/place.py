@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 EVERY_SESSION = ""
 """Named here and in engine.steering, which is not loaded to print a help screen."""
 
+_by_hand: ContextVar[str] = ContextVar("by_hand", default="")
 _offered: ContextVar[Callable[[RouteConfig], tuple[Candidate, ...]] | None] = ContextVar("offered", default=None)
 
 session_option = click.option(
@@ -170,6 +171,21 @@ def offering(candidates: Callable[[RouteConfig], tuple[Candidate, ...]]) -> Iter
         yield
     finally:
         _offered.reset(token)
+
+
+@contextlib.contextmanager
+def selected(target: str) -> Iterator[None]:
+    """Within it, the session's client sends its requests to this target, whatever a router would choose; empty where it asks."""
+    token = _by_hand.set(target)
+    try:
+        yield
+    finally:
+        _by_hand.reset(token)
+
+
+def by_hand() -> str:
+    """The target that the client has selected itself; empty where it is not known to have."""
+    return _by_hand.get()
 
 
 def candidates_of(place: Place, *, keyless: bool = False) -> Found:

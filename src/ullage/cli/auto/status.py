@@ -12,7 +12,7 @@ from ullage.cli.records import ago, print_lines
 from ullage.core.terminal import safe
 
 from .holding import Held, hold, told
-from .place import Place, look, whose
+from .place import Place, by_hand, look, whose
 
 if TYPE_CHECKING:
     from ullage.stores import CallRecord
@@ -54,6 +54,7 @@ def _report(place: Place, held: dict[str, Held], newest: CallRecord | None) -> d
     return {
         "session": place.session or None,
         "enabled": place.settings.routing.enabled,
+        "by_hand": by_hand() or None,
         "current": route.get("target"),
         "last_route": last,
         **held,
@@ -88,6 +89,8 @@ def _activation(place: Place, held: dict[str, Held]) -> str:
     if not place.settings.routing.enabled:
         return "off  (routing.enabled of the settings)"
     is_on = held["activation"].value == "active"
+    if is_on and by_hand():
+        return f"off (manual): {by_hand()} is selected; /auto-model on"
     pin = held["pin"]
     said = told(Held(value="on" if is_on else "off", source=held["activation"].source))
     return said if pin.value is None else f"{said}, pinned to {told(pin)}"

@@ -8,6 +8,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+ROUTED = "ullage/auto"
+"""What Pi calls the model that stands for whichever is chosen."""
 MOST_SUMMARIES = 24
 """How many summaries of a session are told of (planner specification, section 31)."""
 
@@ -88,6 +90,11 @@ class Asked(Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """All words as one text."""
         return " ".join(self.words)
+
+    @property
+    def is_routed(self) -> bool:
+        """Whether Pi is at the model of ours that stands for others."""
+        return self.model == ROUTED
 
     def has(self, name: str) -> bool:
         """Whether a flag was given."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections import Counter
@@ -29,12 +30,21 @@ _NAME_CHARS = 100
 def run(asked: Asked, *arguments: str) -> int:
     """Runs a command of ours that may ask whom there is to choose among."""
     from ullage.cli import answer
-    from ullage.cli.auto.place import offering
+    from ullage.cli.auto.place import offering, selected
 
-    if not asked.host.models:
+    with contextlib.ExitStack() as held:
+        held.enter_context(selected("" if asked.is_routed else asked.model))
+        if asked.host.models:
+            held.enter_context(offering(lambda config: candidates(asked, config)))
         return answer(list(arguments))
-    with offering(lambda config: candidates(asked, config)):
-        return answer(list(arguments))
+
+
+def steer(asked: Asked, *arguments: str) -> int:
+    """Sets something for the routes of the session; where its user has selected a model, that nothing is routed is told."""
+    status = run(asked, *arguments)
+    if status == 0 and asked.words and not asked.is_routed and asked.model:
+        print_lines([safe(f"Nothing is routed while {asked.model} is selected: /auto-model on lets ullage choose.")])
+    return status
 
 
 def candidates(asked: Asked, config: RouteConfig) -> tuple[Candidate, ...]:
@@ -70,7 +80,7 @@ def set_mode(asked: Asked) -> int:
     if not asked.words:
         return run(asked, "auto", "mode", *asked.of_session)
     failed = run(asked, "auto", "mode", "--default", "--", *asked.words)
-    return failed or run(asked, "auto", "mode", *asked.of_session, "--", *asked.words)
+    return failed or steer(asked, "auto", "mode", *asked.of_session, "--", *asked.words)
 
 
 def show_history(asked: Asked) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .asked import Row, Table
-from .calls import auto, of_session, plain, screen
+from .calls import auto, of_session, plain, screen, steering
 
 _JSON = frozenset({"json"})
 
@@ -33,7 +33,7 @@ AUTO_MODEL: Table = {
     "metrics": Row(answer=auto("metrics"), flags=_JSON, does="successes, times and cost by provider, hour and model"),
     "quota": Row(answer=plain("quota"), flags=_JSON, does="how near each provider is to its limits"),
     "budget": Row(answer=of_session("budget"), flags=_JSON, does="what was spent, and what may be"),
-    "pool": Row(answer=auto("pool"), takes="[NAME|off]", most=1, does="the active pool, or another one"),
+    "pool": Row(answer=steering("pool"), takes="[NAME|off]", most=1, does="the active pool, or another one"),
     "rules": Row(answer=auto("rules"), flags=_JSON, does="rules and scenarios, and what is wrong in the settings"),
     "export": Row(
         answer=screen("auto_screens", "write_export"),
@@ -49,7 +49,7 @@ AUTO_MODEL: Table = {
         does="what weighs most, here and from now on",
     ),
     "pin": Row(
-        answer=auto("pin"),
+        answer=steering("pin"),
         takes="PROVIDER/MODEL",
         least=1,
         most=1,
@@ -57,7 +57,7 @@ AUTO_MODEL: Table = {
     ),
     "unpin": Row(answer=auto("unpin"), does="take that back"),
     "thinking": Row(
-        answer=auto("thinking"), takes="[auto|pi|fixed LEVEL]", most=2, does="how much models think in this session"
+        answer=steering("thinking"), takes="[auto|pi|fixed LEVEL]", most=2, does="how much models think in this session"
     ),
     "feedback": Row(
         answer=screen("auto_screens", "vote"),

@@ -61,6 +61,17 @@ def auto(name: str) -> Callable[[Asked], int]:
     return row
 
 
+def steering(name: str) -> Callable[[Asked], int]:
+    """A command of `ullage auto` that sets what holds for the routes of this session."""
+
+    def row(asked: Asked) -> int:
+        from .auto_screens import steer
+
+        return steer(asked, "auto", name, *asked.passed(), *asked.of_session, "--", *asked.words)
+
+    return row
+
+
 def told(*sentences: str) -> Callable[[Asked], int]:
     """What there is nothing to show of, told as it is."""
 
