@@ -477,6 +477,7 @@ export class Bridge {
 			version: this.daemon.version,
 			session: this.session,
 			process: process.pid,
+			cwd: this.ctx?.cwd ?? "",
 			models: models.map(plainModel),
 		};
 	}

@@ -45,7 +45,15 @@ export const DEADLINES = { hello: 2000, start: 8000, context: 2000, check: 2000,
 const ASK_AGAIN_MS = 10_000;
 const LOOPBACK = /^http:\/\/(127(\.\d{1,3}){3}|localhost|\[::1\]):\d+$/;
 
-export class DaemonError extends Error {}
+export class DaemonError extends Error {
+	constructor(
+		message: string,
+		/** What the daemon calls what it does not do. */
+		readonly code = "",
+	) {
+		super(message);
+	}
+}
 
 export class Daemon {
 	/** What it said when it was met; undefined while there is none. */
@@ -58,6 +66,8 @@ export class Daemon {
 	private token = "";
 	private asked = 0;
 	private started = false;
+	/** Whether it runs, and cannot do for this folder what has to be done. */
+	private lacking = false;
 
 	constructor(private readonly greet: () => Record<string, unknown>) {}
 
@@ -75,14 +85,14 @@ export class Daemon {
 
 	/** Whether private things must stay in: as the daemon says that was met, or the one that was started last, if ever one was. */
 	get privacy(): boolean {
-		return this.met?.privacy === true || (this.look() ?? this.installed)?.privacy === true;
+		return this.lacking || this.met?.privacy === true || (this.look() ?? this.installed)?.privacy === true;
 	}
 
 	/** Looks for the daemon; one that does not run is started, once. Never throws. */
 	async meet(): Promise<boolean> {
 		this.asked = Date.now();
 		if (await this.hello()) return true;
-		if (this.met === undefined && !this.started && this.problem !== MISMATCH) {
+		if (this.met === undefined && !this.started && !this.lacking && this.problem !== MISMATCH) {
 			this.started = true;
 			await this.start();
 		}
@@ -109,7 +119,7 @@ export class Daemon {
 		} catch {
 			throw this.lost(`answered ${status} with what is no JSON`);
 		}
-		if (status !== 200) throw new DaemonError(told?.error?.message ?? `answered ${status}`);
+		if (status !== 200) throw new DaemonError(told?.error?.message ?? `answered ${status}`, told?.error?.code);
 		return told as T;
 	}
 
@@ -137,11 +147,13 @@ export class Daemon {
 				return false;
 			}
 			this.met = met;
+			this.lacking = false;
 			this.problem = "";
 			this.started = false; // should it crash, it is started once more
 			return true;
 		} catch (error) {
 			this.met = undefined;
+			if (error instanceof DaemonError && error.code === PRIVACY) this.lacking = true;
 			this.problem = reason(error);
 			return false;
 		}
@@ -177,10 +189,11 @@ export class Daemon {
 		}
 	}
 
+	/** Not in this folder, whose settings are not those of others. */
 	private spawn(folder: string, ended: () => void): void {
 		const log = openSync(join(folder, "daemon.log"), "a", 0o600);
 		const [program, ...before] = this.command;
-		const child = spawn(program!, [...before, "serve"], { detached: true, stdio: ["ignore", log, log] });
+		const child = spawn(program!, [...before, "serve"], { cwd: folder, detached: true, stdio: ["ignore", log, log] });
 		child.on("error", ended).on("exit", ended);
 		child.unref();
 		closeSync(log);
@@ -232,6 +245,8 @@ export class Daemon {
 	}
 }
 
+/** The code of what privacy keeps from being done. */
+const PRIVACY = "privacy_refused";
 export const MISMATCH = "extension and daemon do not fit together";
 
 export function reason(error: unknown): string {

@@ -89,3 +89,23 @@ def test_where_no_daemon_was_ever_there_privacy_is_as_it_was_at_the_installation
     done = host.run("-p", "--model", MODEL, "Hello.", check=False)
     assert done.returncode == 1 and "nothing was sent" in done.stderr
     assert not list(provider.requests)
+
+
+@pytest.mark.parametrize("version", [NEWEST, OLDER[-1]])
+def test_a_project_s_settings_are_nobody_else_s_and_its_privacy_is_never_passed_over(
+    make: Make, provider: FakeProvider, version: str
+) -> None:
+    host = make(version)
+    (host.project / ".ullage.toml").write_text("mode = 'managed'\n")
+    host.run("-p", "--model", MODEL, "The daemon is started from here.")
+    host.run("-p", "-c", "/context")  # waits until it is recorded
+    assert host.newest_manifest()["mode"] == "observe"
+    before = len(provider.requests)
+    (host.project / ".ullage.toml").write_text("[privacy]\nenabled = true\n")
+    done = host.run("-p", "--model", MODEL, "Hello.", check=False)
+    assert done.returncode == 1 and "turns privacy on, and the daemon runs without" in done.stderr
+    assert len(provider.requests) == before
+    host.stop()
+    host.configure("[privacy]\nenabled = true\n")
+    assert "You said" in host.run("-p", "--model", MODEL, f"Hello. {MARKED}").stdout
+    assert "MARK-SECRET" not in provider.requests[-1].body.decode()

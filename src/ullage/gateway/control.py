@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from ullage.core.errors import CallError, InputError, RequestError, StoreError, UllageError
+from ullage.core.errors import CallError, InputError, PrivacyError, RequestError, StoreError, UllageError
 from ullage.stores import report_call, report_event, report_session
 from ullage.stores.metrics import DEFAULT_SINCE, GROUPS, parse_since, report_metrics
 
@@ -164,7 +164,7 @@ class Control:
     async def _pass(self, door: Door, name: str, incoming: RequestBody) -> Told:
         try:
             return Told(200, await door.answer(name, await incoming.read(door.body_bytes)))
-        except (CallError, InputError, StoreError, RequestError) as error:
+        except (CallError, InputError, StoreError, RequestError, PrivacyError) as error:
             return Told(_status(error), _error(error.code, error.message, error.hint))
 
     def _routes(self, method: str) -> Mapping[str, Callable[[Any], Any]]:

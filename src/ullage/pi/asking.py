@@ -53,10 +53,12 @@ class Teller(Struct, frozen=True, kw_only=True):
 
 
 class Hello(Teller, frozen=True, kw_only=True):
-    """A session begins in Pi. `models` are those that Pi may use: what its scope holds, else what it has credentials for."""
+    """A session begins in Pi, in the folder `cwd`. `models` are those that Pi may use: what its scope holds, else what it has
+    credentials for."""
 
     protocol: int
     version: str
+    cwd: str = ""
     models: tuple[Model, ...] = ()
 
 

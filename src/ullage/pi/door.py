@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -19,6 +20,7 @@ from ullage.core.routing.route import resolve_route
 from ullage.core.wire.jsontext import decode_as
 from ullage.engine import Endpoint
 from ullage.engine.virtual import AUTO
+from ullage.settings import load_settings
 from ullage.settings.route_config import make_route_config
 from ullage.engine.steering import ON, put_settings
 from ullage.stores import root_finder
@@ -105,6 +107,8 @@ class PiDoor:
 
     async def _hello(self, body: bytes) -> Any:
         asked = _read(body, Hello)
+        if asked.cwd and not self._settings.privacy.enabled:
+            await asyncio.to_thread(_demand_no_privacy, asked.cwd)
         tell_models(self._engine, asked.models)
         self._offered.pop(asked.teller, None)
         self._offered[asked.teller] = PiTargets(asked.models, self._config)
@@ -293,6 +297,16 @@ def _alone(update: Update) -> PiSession:
     session = PiSession()
     session.take(update)
     return session
+
+
+def _demand_no_privacy(cwd: str) -> None:
+    """The daemon has the settings of its user alone. Raises `PrivacyError` where a project's own ask for more."""
+    found = load_settings(cwd=Path(cwd))
+    if found.settings.privacy.enabled:
+        raise PrivacyError(
+            f"{found.paths.project_file} turns privacy on, and the daemon runs without",
+            hint="Turn it on in your own settings, and start the daemon anew.",
+        )
 
 
 def _headers(asked: Context) -> dict[str, str]:
