@@ -40,14 +40,14 @@ class Way(NamedTuple):
 
     name: str
     settings: str
-    window: int = 1_000_000
+    window: int = 200_000
     model: str = MODEL
 
 
 WAYS = (
     Way("observe", ""),
-    Way("managed, window 1,000,000", 'mode = "managed"\n'),
-    Way("managed, window 60,000", 'mode = "managed"\n', window=60_000),
+    Way("managed", 'mode = "managed"\n'),
+    Way("managed, all is sent", 'mode = "managed"\n[planning]\nrecent_tail_tokens = 500_000\n', window=1_000_000),
     Way("managed, privacy on", 'mode = "managed"\n[privacy]\nenabled = true\n'),
 )
 
