@@ -134,14 +134,14 @@ class Kept(Struct, frozen=True, kw_only=True):
     custom: tuple[Custom, ...] = ()
 
 
-class RouteQuestion(Struct, frozen=True, kw_only=True):
-    """Another extension asks which of these models a prompt should go to. `context_tokens` are those before the prompt."""
 class Activate(Struct, frozen=True, kw_only=True):
     """The model that stands for others was selected by hand in this session."""
 
     session: str
 
 
+class RouteQuestion(Struct, frozen=True, kw_only=True):
+    """Another extension asks which of these models a prompt should go to. `context_tokens` are those before the prompt."""
 
     models: tuple[Model, ...]
     prompt: str

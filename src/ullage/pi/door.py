@@ -19,10 +19,10 @@ from ullage.core.routing.report import report_route
 from ullage.core.routing.route import resolve_route
 from ullage.core.wire.jsontext import decode_as
 from ullage.engine import Endpoint
+from ullage.engine.steering import ON, put_settings
 from ullage.engine.virtual import AUTO
 from ullage.settings import load_settings
 from ullage.settings.route_config import make_route_config
-from ullage.engine.steering import ON, put_settings
 from ullage.stores import root_finder
 
 from .answers import ABORTED, FAILED, write_body
@@ -93,10 +93,10 @@ class PiDoor:
             "clear": self._clear,
             "panel": self._panel,
             "route": self._route,
+            "activate": self._activate,
             "settle": self._settle,
             "kept": self._kept,
         }
-            "activate": self._activate,
 
     async def answer(self, name: str, body: bytes) -> bytes:
         """The JSON answer to what the extension says. Raises `CallError` for what makes no sense."""
@@ -259,11 +259,6 @@ class PiDoor:
 
         return await asyncio.to_thread(resolve)
 
-    async def _panel(self, body: bytes) -> Any:
-        return await asyncio.to_thread(self._draw, body)
-
-    def _draw(self, body: bytes) -> Any:
-        asked = _read(body, Panel)
     async def _activate(self, body: bytes) -> Any:
         """Routing is on for the session: its user has selected the model that stands for others."""
         asked = _read(body, Activate)
@@ -271,6 +266,11 @@ class PiDoor:
         await asyncio.to_thread(put_settings, self._store, asked.session, {"activation": ON}, now_ms)
         return {}
 
+    async def _panel(self, body: bytes) -> Any:
+        return await asyncio.to_thread(self._draw, body)
+
+    def _draw(self, body: bytes) -> Any:
+        asked = _read(body, Panel)
         session = _alone(asked)
         model = asked.model
         body = session.body(model.id, dialect_of(model.api), model.max_tokens)
@@ -349,8 +349,8 @@ def _tell(exchange: Exchange, departure: Departure, session: PiSession, own: boo
     if departure.route is not None:
         route = departure.route
         told["route"] = {"target": departure.target, "thinking": route.level, "policy": route.policy, "why": route.line}
+        if route.off:
+            told["route"]["off"] = True
     if departure.plain:
         told["messages"] = map_back(departure.body, exchange.endpoint.dialect, session, own_answers=own)
     return told
-        if route.off:
-            told["route"]["off"] = True
