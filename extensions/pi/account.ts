@@ -30,7 +30,7 @@ export class Account {
 		});
 	}
 
-	tell(ctx: ExtensionContext, summarizes: string): Record<string, unknown> {
+	tell(ctx: ExtensionContext, summarizes: string, problem: string): Record<string, unknown> {
 		const manager = ctx.sessionManager as any;
 		const entries: any[] = manager.getEntries?.() ?? [];
 		const branch: any[] = manager.getBranch?.() ?? [];
@@ -38,6 +38,7 @@ export class Account {
 		return {
 			version: typeof this.library?.VERSION === "string" ? this.library.VERSION : "",
 			mode: (ctx as any).mode ?? "",
+			problem,
 			apis: this.apis(ctx),
 			trusted: (ctx as any).isProjectTrusted?.(),
 			file: manager.getSessionFile?.(),

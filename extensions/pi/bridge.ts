@@ -99,6 +99,11 @@ export class Bridge {
 		this.daemon = new Daemon(() => this.greeting());
 	}
 
+	/** Why no daemon is asked; empty where one is. */
+	get problem(): string {
+		return this.daemon.met === undefined ? this.daemon.problem : "";
+	}
+
 	/** The model that was chosen last. */
 	get target(): string | undefined {
 		return this.routed?.target;

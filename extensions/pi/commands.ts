@@ -112,7 +112,7 @@ export function registerCommands(pi: ExtensionAPI, bridge: Bridge): void {
 				const words = name === "auto-model" ? await choose(wordsOf(name, bridge), typed, ctx) : typed;
 				if (words === undefined) return;
 				await bridge.settle();
-				const { text, done } = await run(bridge, name, words, ctx, account.tell(ctx, bridge.summarizes));
+				const { text, done } = await run(bridge, name, words, ctx, account.tell(ctx, bridge.summarizes, bridge.problem));
 				if (bridge.ctx === undefined) return; // Pi is at another session by now
 				if (done && name === "auto-model" && (words === "on" || words === "off")) await bridge.steered(words === "on", ctx);
 				show(ctx, name, text);

@@ -149,7 +149,8 @@ async def running(
         )
         server = GatewayServer(gateway, settings.server)
         await _listen(server, settings.server)
-        write_address(data_dir, Address(url=server.url, token_file=str(token_file), privacy=settings.privacy.enabled))
+        here = Address(url=server.url, token_file=str(token_file), privacy=settings.privacy.enabled, mode=settings.mode)
+        write_address(data_dir, here)
         stack.push_async_callback(server.stop)
         if catalogs is not None:
             keeping = asyncio.create_task(keep_fresh(catalogs, proxy=_catalog_proxy(settings)))

@@ -93,6 +93,16 @@ def test_a_daemon_that_runs_is_named(data_dir: Path, capsys: pytest.CaptureFixtu
     assert f"The daemon that runs (process {os.getpid()}) goes by it" in capsys.readouterr().out
 
 
+def test_the_daemon_of_pi_does_not_go_by_the_settings_of_a_project(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "shop")
+    write_address(data_dir, Address(url="http://127.0.0.1:9", token_file=""))
+    assert main(["config", "set", "mode", "managed", "--project"]) == 0
+    assert "that of Pi goes by your own settings" in capsys.readouterr().out
+
+
 def test_a_setting_is_shown_with_its_default(user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["config", "set", "store.keep_days", "30"])
     capsys.readouterr()

@@ -371,6 +371,7 @@ def test_an_extension_that_does_not_fit_says_so_and_does_nothing(make: Make) -> 
     done = host.run("-p", "--model", MODELS[0], "Hello.")
     assert "You said" in done.stdout
     assert "do not fit together" in done.stderr and "ullage pi install" in done.stderr
+    assert "degraded, extension and daemon do not fit" in host.run("-p", "/context").stdout
 
 
 @pytest.mark.parametrize("version", [NEWEST, *OLDER])

@@ -26,11 +26,12 @@ _log = logging.getLogger("ullage.pi")
 
 
 class Address(Struct, frozen=True, kw_only=True):
-    """A daemon: its root URL, the file that holds its control token, whether it keeps private things in."""
+    """A daemon: its root URL, the file that holds its control token, whether it keeps private things in, its mode."""
 
     url: str
     token_file: str
     privacy: bool = False
+    mode: str = ""
     version: str = __version__
     protocol: int = PROTOCOL
     pid: int = msgspec.field(default_factory=os.getpid)

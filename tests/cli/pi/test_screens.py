@@ -20,6 +20,7 @@ from ullage.cli import main
 from ullage.core.planning import plan
 from ullage.core.planning.manifest import report_plan
 from ullage.core.planning.tail_records import TailChoice
+from ullage.pi.address import Address, write_address
 from ullage.sources.artifacts import ArtifactFiles, artifact_folder
 from ullage.stores import ArtifactRecord, SqliteStore
 
@@ -269,6 +270,12 @@ def test_routes_are_not_said_to_be_on_where_a_model_was_selected(typed: Typed) -
         assert f"Nothing is routed while {MODEL} is selected" in typed(line, name="auto-model")
         assert "Nothing is routed" not in typed(line, name="auto-model", model="ullage/auto")
     assert "Nothing is routed" not in typed("thinking", name="auto-model")
+
+
+def test_the_mode_is_that_of_the_daemon_whatever_the_settings_of_the_folder_say(typed: Typed, data_dir: Path) -> None:
+    write_address(data_dir, Address(url="http://127.0.0.1:9", token_file="", mode="managed"))
+    assert "active, mode managed; settings here say observe" in typed("status")
+    assert "degraded, extension and daemon do not fit" in typed("status", problem="extension and daemon do not fit")
 
 
 @pytest.mark.usefixtures("planned")

@@ -46,7 +46,7 @@ def change(key: str, word: str | None, *, project: bool, as_json: bool) -> None:
     if as_json:
         print_json({"key": key, "file": written.file, "changed": written.changed, **_holds(after, setting)})
     else:
-        print_lines(map(safe, _tell(after, setting, written, is_set=word is not None)))
+        print_lines(map(safe, _tell(after, setting, written, is_set=word is not None, project=project)))
 
 
 def find_setting(key: str) -> Setting:
@@ -114,7 +114,7 @@ def _holds(loaded: Loaded, setting: Setting) -> dict[str, Any]:
     }
 
 
-def _tell(loaded: Loaded, setting: Setting, written: Set, *, is_set: bool) -> list[str]:
+def _tell(loaded: Loaded, setting: Setting, written: Set, *, is_set: bool, project: bool) -> list[str]:
     from ullage.pi.address import is_running, read_address
 
     done = f"Written to {written.file}." if is_set else f"Taken out of {written.file}."
@@ -124,5 +124,9 @@ def _tell(loaded: Loaded, setting: Setting, written: Set, *, is_set: bool) -> li
     lines = [done if written.changed else same, f"{setting.key} is {value} here ({holds['source']})."]
     address = read_address(loaded.paths.data_dir)
     if written.changed and address is not None and is_running(address):
-        lines.append(f"The daemon that runs (process {address.pid}) goes by it once it was started again.")
+        lines.append(
+            "A daemon that is started in this folder goes by it; that of Pi goes by your own settings (in Pi: --global)."
+            if project
+            else f"The daemon that runs (process {address.pid}) goes by it once it was started again."
+        )
     return lines

@@ -53,11 +53,13 @@ class Host(Struct, frozen=True, kw_only=True):
     """Pi as it is now. What an older version does not tell is `None`, or empty.
 
     `apis` are the optional parts of what Pi offers to extensions, and whether they are there. `entries` are those of the
-    session's file, `branch` those of them on the way to the last one. `tokens` are the context by Pi's own count, of `window`.
+    session's file, `branch` those of them on the way to the last one. `problem` is why it asks no daemon. `tokens`
+    are the context by Pi's own count, of `window`.
     """
 
     version: str = ""
     mode: str = ""
+    problem: str = ""
     apis: dict[str, bool] = {}
     trusted: bool | None = None
     file: str | None = None

@@ -42,10 +42,15 @@ def _programs(asked: Asked, loaded: Loaded) -> Iterator[Fact]:
     from ullage.pi.address import is_running, read_address
 
     address = read_address(loaded.paths.data_dir)
-    there = address is not None and is_running(address)
-    phase = "active" if there else "degraded, no daemon runs"
-    yield "ullage", f"{__version__}: {phase}, mode {loaded.settings.mode}"
     host = asked.host
+    phase, mode = "degraded, no daemon runs", ""
+    if address is not None and is_running(address):
+        phase, mode = "active", address.mode
+    mode = mode or loaded.settings.mode
+    if host.problem:
+        phase = f"degraded, {host.problem}"
+    meant = f"; settings here say {loaded.settings.mode}" if mode != loaded.settings.mode else ""
+    yield "ullage", f"{__version__}: {phase}, mode {mode}{meant}"
     if host.version or host.apis:
         offered = f"{sum(host.apis.values())} of {len(host.apis)} optional parts are there: /context adapter"
         yield "pi", f"{host.version or 'version unknown'}, {offered}"
