@@ -414,6 +414,18 @@ def test_a_client_that_points_elsewhere_is_told_even_if_it_is_not_installed(
     assert found["detail"].endswith("It is not on PATH.")
 
 
+def test_pi_with_the_extension_is_not_told_to_point_at_the_gateway_as_well(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["pi", "install"])
+    capsys.readouterr()
+    found = check(capsys, "client")
+    assert (found["status"], found["detail"], found["next"]) == ("ok", "Pi has the extension.", "")
+    main(["setup", "pi", "--write"])
+    capsys.readouterr()
+    found = check(capsys, "client")
+    assert "accounted for twice" in found["detail"]
+    assert (found["status"], found["next"]) == ("warn", "Run `ullage setup pi --undo`.")
+
+
 def test_it_says_how_old_what_is_known_of_models_is(capsys: pytest.CaptureFixture[str]) -> None:
     found = check(capsys, "catalogues")
     assert found["status"] == "ok"
