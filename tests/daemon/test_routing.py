@@ -185,6 +185,10 @@ async def play(
     """Runs the script; `pins` hold sessions at one target each. The provider is as strict as real ones."""
     now_ms = 1_800_000_000_000
     monkeypatch.setattr("ullage.daemon._clock_ms", lambda: now_ms)
+    # What is learned is read before the next request, not beside it, and how fast this machine is counts for nothing: else the
+    # script would hang on both.
+    monkeypatch.setattr("ullage.engine.learning._start_thread", lambda read: read())
+    monkeypatch.setattr("ullage.engine.learning.pace_of", lambda _: None)
     records: dict[str, CallRecord] = {}
     sent: dict[str, Received] = {}
     nowhere = dict.fromkeys(DIALECTS, "http://127.0.0.1:1")
