@@ -309,7 +309,7 @@ export class Bridge {
 	async panel(ctx: ExtensionContext, width: number): Promise<Record<string, string>> {
 		if (!(await this.meeting)) throw new DaemonError(this.daemon.problem);
 		const routed = ctx.model !== undefined && !isPhysical(ctx.model as PiModel);
-		const model = (routed ? usable(ctx)[0] : ctx.model) as PiModel | undefined;
+		const model = (routed ? (answered(ctx) ?? usable(ctx)[0]) : ctx.model) as PiModel | undefined;
 		if (model === undefined) throw new DaemonError("Pi has no model");
 		const messages: Message[] = (ctx.sessionManager as any).buildSessionContext?.().messages ?? [];
 		// A conversation of its own: what was said in the session is told with its first request.
@@ -515,6 +515,14 @@ function distinct(...models: (PiModel | undefined)[]): PiModel[] {
 
 function isSameModel(one: PiModel, another: PiModel | undefined): boolean {
 	return one.provider === another?.provider && one.id === another.id;
+}
+
+/** The model that has answered last in the session as it stands. */
+function answered(ctx: ExtensionContext): PiModel | undefined {
+	const branch: any[] = (ctx.sessionManager as any).getBranch?.() ?? [];
+	const said = branch.findLast((one) => one.type === "message" && one.message?.role === "assistant")?.message;
+	const model = said && find(ctx, `${said.provider}/${said.model}`);
+	return model && isPhysical(model) ? model : undefined;
 }
 
 export function find(ctx: ExtensionContext, target: string): PiModel | undefined {

@@ -62,7 +62,7 @@ def terminal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Termina
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed")
     with run_in_thread(FakeProvider(strict=True)) as provider:
-        host = Host(tmp_path / "pi", pi, provider.url)
+        host = Host(tmp_path / "pi", pi, provider.url, settings="[routing.constraints]\nprovider_allow = ['openai']\n")
         opened = Terminal(host, "--model", "ullage/auto")
         yield opened
         opened.close()
@@ -99,6 +99,8 @@ def test_panel_footer_and_commands_are_on_the_screen(terminal: Terminal) -> None
     terminal.wait_for("/context tokens", without="→ tokens")  # in full: Enter runs it, and takes nothing of a list
     terminal.keys("Enter")
     terminal.wait_for("calibration", "host ", "window ")
+    terminal.keys("/reload", "Enter")
+    terminal.wait_for("[Context] [summary]", "pi · model openai/")  # as who has answered last
     for command in ("/new", "/new", "/reload"):  # the panel is there when its session ends
         terminal.keys(command, "Enter")
         terminal.wait_for("[Context] [summary] → compact → expanded")
