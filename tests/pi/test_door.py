@@ -336,10 +336,10 @@ async def test_pins_in_a_session_s_file_are_for_that_session_alone(open_door: An
     ]
     told = await door.ask("kept", {"session": "s1", "cwd": "/project", "entries": entries})
     assert told == {"missing": []}
-    assert [(one.session, one.project) for one in door.daemon.store.mutations()] == [("s1", None), ("s1", "/project")]
+    assert [(one.session, one.project) for one in door.daemon.store.mutations()] == [("s1", None), ("s1", None)]
     assert await door.ask("kept", {"session": "s1", "cwd": "/project", "entries": entries}) == {"missing": []}
     told = await door.ask("kept", {"session": "s1", "entries": entries[:1]})
-    assert [one["id"] for one in told["missing"]] == ["mut_2"]
+    assert [one["id"] for one in told["missing"]] == ["mut_2@s1"]
     assert await door.ask("kept", {"session": "s2"}) == {"missing": []}
 
 

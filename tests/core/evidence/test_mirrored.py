@@ -22,5 +22,12 @@ def test_a_fork_has_its_own_of_what_it_begins_with() -> None:
 
 
 def test_what_is_for_a_project_is_for_the_one_that_the_session_is_in() -> None:
-    mine = own(change(scope="project", session="s9", project="/elsewhere"), "s1", "/project")
-    assert (mine.id, mine.item, mine.session, mine.project) == ("m1", "p1", "s1", "/project")
+    for named in (None, "/project"):
+        mine = own(change(scope="project", session="s9", project=named), "s1", "/project")
+        assert (mine.id, mine.item, mine.session, mine.project) == ("m1", "p1", "s1", "/project")
+
+
+@pytest.mark.parametrize("session", ["s1", "s9"])
+def test_what_is_for_another_project_is_for_the_session_alone(session: str) -> None:
+    mine = own(change(scope="project", session=session, project="/elsewhere"), "s1", "/project")
+    assert (mine.id, mine.item, mine.scope, mine.session, mine.project) == ("m1@s1", "p1@s1", "session", "s1", None)

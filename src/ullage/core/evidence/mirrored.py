@@ -19,11 +19,14 @@ _SUPERSEDES = "supersedes"
 def own(entry: Mutation, session: str, project: str | None) -> Mutation:
     """The change as it is for this session, and the project that it is in: whatever a file says, it keeps nothing for others.
 
-    A fork's file begins with the changes of the session that it came from: the fork has its own ones like them.
+    A fork's file begins with the changes of the session that it came from: the fork has its own ones like them. What was for
+    another project is for this session, not for all others of the project that its file is opened in.
     """
-    if entry.scope == "project":
+    if entry.scope == "project" and entry.project in (None, project):
         return replace(entry, session=session, project=project)
-    if entry.session in (None, session):
+    if entry.scope == "project":
+        entry = replace(entry, scope="session", project=None)
+    elif entry.session in (None, session):
         return replace(entry, session=session)
     changes: dict[str, Any] = {"id": name_copy(entry.id, session), "item": name_copy(entry.item, session)}
     if isinstance(old := entry.payload.get(_SUPERSEDES), str):
