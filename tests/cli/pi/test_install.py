@@ -124,6 +124,23 @@ def test_what_was_changed_since_is_not_thrown_away(agent: Path, capsys: pytest.C
     main(["pi", "install"])
     (backup,) = (agent / "extensions.ullage-backup").iterdir()
     assert (backup / "index.ts").read_text() == "// mine"
+    assert str(backup) in capsys.readouterr().out
+    assert main(["pi", "uninstall"]) == 0
+    assert not index.exists() and (backup / "index.ts").exists()  # that is ours, too, and none of it is to run
+
+
+def test_what_stood_in_our_place_comes_back_although_ours_was_changed(
+    agent: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = agent / "extensions" / "ullage" / "index.ts"
+    index.parent.mkdir(parents=True)
+    index.write_text("// theirs")
+    main(["pi", "install"])
+    index.write_text("// mine")
+    main(["pi", "install"])
+    assert main(["pi", "uninstall"]) == 0
+    assert "What stood there before is back." in capsys.readouterr().out
+    assert index.read_text() == "// theirs"
 
 
 def test_every_backup_has_a_name_of_its_own(agent: Path) -> None:

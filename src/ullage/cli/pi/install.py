@@ -43,14 +43,14 @@ def command(in_project: bool, host: str, as_json: bool) -> None:
 
     loaded = load_settings()
     place = find_place(loaded, "project" if in_project else "user", host)
-    record, is_new = install(place, loaded)
+    record, is_new, kept = install(place, loaded)
     foreign = find_foreign(place)
     if as_json:
         print_json({"folder": place.folder, "version": record.version, "changed": is_new, "beside": foreign})
         return
     lines = [f"{'Installed' if is_new else 'In place already'}: {place.folder}"]
-    if is_new and record.backup is not None:
-        lines.append(f"What stood there is in {record.backup}")
+    if kept is not None:
+        lines.append(f"What stood there is in {kept}")
     lines += [f"Warning: {name} is installed, too, and does the same work: remove one of them." for name in foreign]
     if host == "pi":
         lines += ["Pi reads it once it trusts the project."] if in_project else _take_over(place, loaded)

@@ -108,21 +108,29 @@ def our_files() -> dict[str, bytes]:
     raise InputError("The extension is not part of this installation.", hint="Install ullage again.")
 
 
-def install(place: Place, loaded: Loaded) -> tuple[Installed, bool]:
-    """Puts the extension in place; what stood there and is not as we left it is kept beside. False: it was there already.
+class Installation(NamedTuple):
+    """What came of it. `is_new`: it was not there already. `kept` is where that is now which was not as we left it."""
 
-    Raises `OSError`.
-    """
+    record: Installed
+    is_new: bool
+    kept: str | None
+
+
+def install(place: Place, loaded: Loaded) -> Installation:
+    """Puts the extension in place; what stood there and is not as we left it is kept beside. Raises `OSError`."""
     files = our_files()
     before = place.read()
     record = _record(place, loaded, files)
-    if before is not None and _is_untouched(place, before):
-        record.made, record.backup = before.made, before.backup
-        if before == record:
-            return record, False
-    else:
+    kept = None
+    if before is None:
         record.made = [str(folder) for folder in _missing(place.folder.parent)]
-        record.backup = _keep(place)
+        record.backup = kept = _keep(place)
+    else:
+        record.made, record.backup = before.made, before.backup
+        if not _is_untouched(place, before):
+            kept = _keep(place)
+        elif before == record:
+            return Installation(record, is_new=False, kept=None)
     place.folder.parent.mkdir(parents=True, exist_ok=True)
     # Not where Pi looks for extensions: it must never find half of one.
     draft = Path(tempfile.mkdtemp(dir=place.root, prefix=".ullage-"))
@@ -135,11 +143,11 @@ def install(place: Place, loaded: Loaded) -> tuple[Installed, bool]:
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
-    return record, True
+    return Installation(record, is_new=True, kept=kept)
 
 
-def uninstall(place: Place) -> bool:
-    """Takes the extension away, and puts back what stood in its place. False: there was none.
+def uninstall(place: Place) -> Literal["nothing", "removed", "put back"]:
+    """Takes the extension away, and puts back what stood in its place.
 
     Raises `CallError` for a folder that is not ours, or not as we left it.
     """
@@ -147,21 +155,22 @@ def uninstall(place: Place) -> bool:
     if record is None:
         if place.folder.exists():
             raise CallError(f"{place.folder} is no extension of ours.", hint="Remove it yourself, if you want it gone.")
-        return False
+        return "nothing"
     if not _is_untouched(place, record):
         raise CallError(
             f"{place.folder} was changed since it was installed.",
             hint=f"Keep what you need of it, run `{install_command(place.host)}`, which keeps a backup, then uninstall.",
         )
     shutil.rmtree(place.folder)
-    if record.backup is not None and Path(record.backup).exists():
+    is_back = record.backup is not None and Path(record.backup).exists()
+    if record.backup is not None and is_back:
         Path(record.backup).replace(place.folder)
         with contextlib.suppress(OSError):
             Path(record.backup).parent.rmdir()
     for folder in record.made:
         with contextlib.suppress(OSError):  # somebody has put something there since
             Path(folder).rmdir()
-    return True
+    return "put back" if is_back else "removed"
 
 
 def find_foreign(place: Place) -> list[str]:

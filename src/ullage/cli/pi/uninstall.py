@@ -22,8 +22,10 @@ def command(in_project: bool, host: str, as_json: bool) -> None:
     from .place import find_place, uninstall
 
     place = find_place(load_settings(), "project" if in_project else "user", host)
-    was_there = uninstall(place)
+    done = uninstall(place)
     if as_json:
-        print_json({"folder": place.folder, "changed": was_there})
+        print_json({"folder": place.folder, "changed": done != "nothing"})
         return
-    print_lines([safe(f"{'Removed' if was_there else 'Nothing was installed'}: {place.folder}")])
+    lines = [f"{'Nothing was installed' if done == 'nothing' else 'Removed'}: {place.folder}"]
+    lines += ["What stood there before is back."] if done == "put back" else []
+    print_lines(map(safe, lines))
