@@ -199,8 +199,7 @@ class Host:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             number = json.loads((self.data / "daemon.json").read_text())["pid"]
             os.kill(number, how)
-            while _runs(number):
-                time.sleep(0.02)
+            wait_until_gone(number)
 
     def forget_ullage(self) -> None:
         """Leaves the extension without a daemon that it could start."""
@@ -235,6 +234,16 @@ class Host:
             "ULLAGE_MODELS__REFRESH": "false",
             **self.environment,
         }
+
+
+def wait_until_gone(number: int) -> None:
+    """Waits for the end of a process; one that does not end is killed, and that is a failure."""
+    until = time.monotonic() + LIMIT_S
+    while _runs(number):
+        if time.monotonic() > until:
+            os.kill(number, signal.SIGKILL)
+            raise AssertionError(f"process {number} did not end in {LIMIT_S} s")
+        time.sleep(0.02)
 
 
 def _runs(number: int) -> bool:

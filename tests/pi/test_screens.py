@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pi.host import NEWEST, OLDER, Host, find_pi
+from tests.pi.host import NEWEST, OLDER, Host, find_pi, wait_until_gone
 from ullage.testing import FakeProvider, run_in_thread
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,11 @@ class Terminal:
         raise AssertionError(f"{texts} did not come:\n{screen}")
 
     def close(self) -> None:
+        """Ends Pi and waits until it is gone: it would start the daemon that is stopped next again."""
+        number = int(self._tmux("list-panes", "-t", "pi", "-F", "#{pane_pid}") or 0)
         self._tmux("kill-server")
+        if number:
+            wait_until_gone(number)
 
     def _tmux(self, *arguments: str) -> str:
         done = subprocess.run(["tmux", "-S", self._socket, *arguments], capture_output=True, text=True, check=False)
@@ -127,13 +131,15 @@ def test_on_a_narrow_screen_wide_characters_are_cut(tmp_path: Path, version: str
         host = WideHost(tmp_path / "pi", pi, provider.url, short=Path(short))
         (host.project / "AGENTS.md").write_text("Rules.")
         terminal = Terminal(host, "--model", "ullage/auto")
-        terminal.wait_for("[Context] [summary]")
-        for view in ("[compact]", "[expanded]"):
+        try:
+            terminal.wait_for("[Context] [summary]")
+            for view in ("[compact]", "[expanded]"):
+                terminal.keys("C-o")
+                terminal.wait_for(view)
+            terminal.resize(30)
+            terminal.wait_for("Framing", "Total request", without="[expanded]")
             terminal.keys("C-o")
-            terminal.wait_for(view)
-        terminal.resize(30)
-        terminal.wait_for("Framing", "Total request", without="[expanded]")
-        terminal.keys("C-o")
-        terminal.wait_for("[Context] [summary]", "Total request")
-        terminal.close()
-        host.stop()
+            terminal.wait_for("[Context] [summary]", "Total request")
+        finally:
+            terminal.close()
+            host.stop()
