@@ -115,6 +115,9 @@ def test_a_session_that_is_to_come_may_be_named(capsys: Screen, data_dir: Path) 
     _, _, err = call(capsys, "add", "Use pnpm.", "--session", "mine")
     assert err == "ullage: No session begins with 'mine' yet: it is for the one of exactly that id.\n"
     assert pins(data_dir)[0].session == "mine"
+    whole = "01a22c66-15df-7423-8fb1-f0e8f9fcdb7e"  # as Pi gives it, whose session has sent nothing yet
+    _, _, err = call(capsys, "add", "Use pnpm.", "--session", whole)
+    assert err == ""
 
 
 def test_without_any_session_one_must_be_named(capsys: Screen) -> None:

@@ -30,6 +30,8 @@ CLASSES = ("normal", "internal", "sensitive", "local-only")
 _PLURALS: dict[Kind, str] = {"pin": "pins", "memory": "memory"}
 _TEXT_CHARS = 60
 _SESSIONS_LOOKED_AT = 200
+_WHOLE_ID = 32
+"""Ids of clients' sessions are as long as a UUID's digits at least; nobody who gives so many has mistyped a beginning."""
 
 session_option = click.option("--session", metavar="ID", help="For this session; the beginning of its id is enough.")
 project_option = click.option("--project", metavar="PATH", help="For the project in this folder.")
@@ -316,11 +318,14 @@ def _counter(settings: Settings) -> Callable[[str], int]:
 
 
 def named_session(prefix: str, store: Reader) -> str:
-    """The session whose id begins so; of one that nothing is known of yet, that is told."""
+    """The session whose id begins so; of one that nothing is known of yet, that is told, unless all of an id was given."""
     found = store.session_ids(prefix, limit=1)
     if found:
         return complete_id(prefix, "session", store.session_ids)
-    click.echo(f"ullage: No session begins with {safe(prefix)!r} yet: it is for the one of exactly that id.", err=True)
+    if len(prefix) < _WHOLE_ID:
+        click.echo(
+            f"ullage: No session begins with {safe(prefix)!r} yet: it is for the one of exactly that id.", err=True
+        )
     return prefix
 
 

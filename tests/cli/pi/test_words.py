@@ -138,8 +138,17 @@ def test_an_unknown_command_is_told_with_those_that_there_are(
 ) -> None:
     assert main(["pi", "command", name, line]) == 2
     told = capsys.readouterr().out
-    assert told.startswith(f"There is no /{name} {line}.")
+    assert told.splitlines()[-1].startswith(f"There is no /{name} {line}.")
     assert all(f"\n  {word}" in told for word in LISTED[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "meant"),
+    [("context", "modle", "model"), ("context", "memory lst", "memory list"), ("auto-model", "stauts", "status")],
+)
+def test_a_near_miss_is_told(capsys: pytest.CaptureFixture[str], name: str, line: str, meant: str) -> None:
+    main(["pi", "command", name, line])
+    assert capsys.readouterr().out.rstrip().endswith(f"Did you mean /{name} {meant}?")
 
 
 def test_help_is_told_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:

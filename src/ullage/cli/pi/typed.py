@@ -6,6 +6,7 @@ put into those, for the session that asks.
 
 from __future__ import annotations
 
+import difflib
 import sys
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,7 @@ def answer_typed(name: str, table: Table, line: str, asked: Asked) -> int:
 
 
 def usage(name: str, table: Table, word: str) -> list[str]:
-    """What there is to be typed, below what was: `word`."""
+    """What there is to be typed; what is wrong with `word`, which was, stands last, where a screen that is too small ends."""
     entries = {
         f"{title} {row.takes}".rstrip(): _does(row)
         for first, entry in table.items()
@@ -64,8 +65,14 @@ def usage(name: str, table: Table, word: str) -> list[str]:
     }
     width = max(map(len, entries))
     lines = [f"  {one:{width}}  {does}" for one, does in entries.items()]
-    head = [] if word == _HELP else [f"There is no /{name} {safe(word[:40])}."]
-    return [*head, f"/{name} is followed by:", *lines]
+    wrong = [] if word == _HELP else [_unknown(name, table, word)]
+    return [f"/{name} is followed by:", *lines, *wrong]
+
+
+def _unknown(name: str, table: Table, word: str) -> str:
+    known = [title for first, entry in table.items() for title in (first, *(one for one, _ in _titles(first, entry)))]
+    like = difflib.get_close_matches(word, known, n=1)
+    return f"There is no /{name} {safe(word[:40])}.{f' Did you mean /{name} {like[0]}?' if like else ''}"
 
 
 def _does(row: Row) -> str:
