@@ -278,6 +278,14 @@ def test_the_mode_is_that_of_the_daemon_whatever_the_settings_of_the_folder_say(
     assert "degraded, extension and daemon do not fit" in typed("status", problem="extension and daemon do not fit")
 
 
+def test_a_request_that_was_not_sent_is_told_as_such(typed: Typed, data_dir: Path) -> None:
+    store = SqliteStore(data_dir / "ullage.db", clock_ms=lambda: NOW_MS)
+    store.put_session(SESSIONS[0])
+    store.put_call(structs.replace(CALLS[0], usage=None, outcome="answered", status=402))
+    store.close()
+    assert re.search(r"newest request .* tokens, not sent$", typed("status"), re.MULTILINE)
+
+
 @pytest.mark.usefixtures("planned")
 def test_pins_and_memory_of_session_and_project_are_told(
     typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -87,8 +87,11 @@ def _request(call: CallRecord) -> Iterator[Fact]:
     actual = sum(part or 0 for part in parts) if any(part is not None for part in parts) else None
     estimated = f"estimated {tokens(call.estimated_input_tokens, estimated=True)} tokens"
     cached = f"cache read {tokens(usage.get('cache_read'))}, written {tokens(usage.get('cache_write'))}"
+    reported = f"reported {tokens(actual)} ({cached})"
+    if actual is None:
+        reported = "not sent" if call.outcome == "answered" else f"nothing reported ({call.outcome})"
     when = ago(call.created_ms, records.now_ms())
-    yield "newest request", f"{call.id}, {when}: {estimated}, reported {tokens(actual)} ({cached})"
+    yield "newest request", f"{call.id}, {when}: {estimated}, {reported}"
     awareness = call.awareness or {}
     budget, learned = awareness.get("budget"), awareness.get("calibration")
     if budget:
