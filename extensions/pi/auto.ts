@@ -4,6 +4,7 @@ import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { type Bridge, find, type RouteAsked } from "./bridge.ts";
 import type { PiModel } from "./models.ts";
 import { registerProxy } from "./proxy.ts";
+import { tellLater } from "./telling.ts";
 
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 
@@ -17,7 +18,7 @@ export async function registerAuto(pi: ExtensionAPI, bridge: Bridge): Promise<vo
 	if (typeof (pi as any).registerVirtualModel === "function") registerVirtual(pi, bridge);
 	else await registerProxy(pi, bridge);
 	pi.on("model_select", (event, ctx) =>
-		bridge.selected(event.model as PiModel, event.previousModel as PiModel | undefined, ctx),
+		bridge.selected(event.model as PiModel, event.previousModel as PiModel | undefined, ctx, tellLater),
 	);
 }
 

@@ -5,7 +5,7 @@ import { apply, Conversation, type Convert, type Message, placesOf, type Update 
 import { Daemon, DaemonError, DEADLINES, MISMATCH, PROTOCOL, reason } from "./daemon.ts";
 import { type Marks, readCustom, readMarks } from "./marks.ts";
 import { isPhysical, type PiModel, plainModel, usable } from "./models.ts";
-import { tell, tellLater } from "./telling.ts";
+import { tell } from "./telling.ts";
 
 /** What Pi asks a virtual model. */
 export interface RouteAsked {
@@ -252,14 +252,14 @@ export class Bridge {
 
 	/**
 	 * Selecting a model by hand turns routing off for the session, and it is told how to turn it on again; selecting ours turns it
-	 * on.
+	 * on. `say` tells it.
 	 */
-	selected(model: PiModel, previous: PiModel | undefined, ctx: ExtensionContext): void {
+	selected(model: PiModel, previous: PiModel | undefined, ctx: ExtensionContext, say = tell): void {
 		this.ctx = ctx;
 		this.selection = model;
 		if (previous !== undefined && isPhysical(previous) !== isPhysical(model)) {
-			if (isPhysical(model)) tellLater(ctx, "ullage: routing is off for this session. /auto-model on turns it on again.");
-			else this.activate();
+			if (!isPhysical(model)) this.activate();
+			else say(ctx, "ullage: routing is off for this session. /auto-model on turns it on again.", "info");
 		}
 		this.draw();
 	}

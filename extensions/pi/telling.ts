@@ -3,15 +3,17 @@
 
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 
+type Level = "info" | "warning" | "error";
+
 /** How soon Pi has said itself what it was asked to do: a line that follows upon another one takes its place on the screen. */
 const SAID_MS = 20;
 
 /** Words that follow upon what Pi says of the same. */
-export function tellLater(ctx: ExtensionContext, text: string): void {
-	setTimeout(() => tell(ctx, text, "info"), SAID_MS);
+export function tellLater(ctx: ExtensionContext, text: string, level: Level): void {
+	setTimeout(() => tell(ctx, text, level), SAID_MS);
 }
 
-export function tell(ctx: ExtensionContext, text: string, level: "info" | "warning" | "error"): void {
+export function tell(ctx: ExtensionContext, text: string, level: Level): void {
 	try {
 		if (ctx.hasUI && ctx.ui.notify) ctx.ui.notify(text, level);
 		else console.error(text);
