@@ -97,6 +97,11 @@ def test_panel_footer_and_commands_are_on_the_screen(terminal: Terminal) -> None
     terminal.keys("/auto-model on")
     terminal.keys("Enter")
     terminal.wait_for("Auto ON · ", "Routing is on")
+    terminal.keys("/model openai/openai-other", "Enter")
+    terminal.wait_for("Auto OFF (manual) · ", "routing is off for this session")  # below what Pi says of it
+    terminal.keys("/auto-model on")
+    terminal.keys("Enter")
+    terminal.wait_for("Auto ON · ", "Routing is on", "· ullage/auto")
     terminal.keys("/context token")
     terminal.wait_for("→ tokens")
     terminal.keys("s")
