@@ -73,6 +73,26 @@ async def test_only_what_is_new_needs_to_be_said(open_door: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kept_to", "by_hand", "window"), [(60_000, {}, 60_000), (60_000, {"context_window": 90_000}, 90_000)]
+)
+async def test_a_window_that_pi_s_user_has_set_holds_though_a_wider_one_is_published(
+    open_door: Any, kept_to: int, by_hand: dict[str, int], window: int
+) -> None:
+    overrides = {"anthropic/claude-opus-5": by_hand} if by_hand else {}
+    door = await open_door(mode="managed", models={"overrides": overrides})
+    published = {"protocol": PROTOCOL, "version": "0", "session": "s1", "models": [MODEL]}
+    await door.ask("hello", published)
+    told = await door.context([user("one")], model={**MODEL, "context_window": kept_to})
+    await door.ask("answer", {"id": told["id"], "message": ANSWER, "status": 200})
+    door.daemon.engine.flush()
+    (call,) = door.daemon.store.calls()
+    assert call.awareness is not None
+    profile = call.awareness["profile"]
+    assert (profile["context_window"], call.awareness["budget"]["context_window"]) == (window, window)
+    assert profile["sources"]["context_window"]["source"] == ("override" if by_hand else "client")
+
+
+@pytest.mark.parametrize(
     "update", [{"known": 5, "last": "key-4"}, {"known": 1, "last": "another"}, {"known": 0, "session": "unknown"}]
 )
 async def test_what_goes_on_from_something_unknown_has_to_be_said_whole(open_door: Any, update: dict[str, Any]) -> None:

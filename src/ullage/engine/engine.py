@@ -13,7 +13,7 @@ from ullage.core.wire.helpers import may_be_compaction
 from ullage.upstream import provider_of
 
 from .classifying import Question, put_question
-from .exchange import Exchange
+from .exchange import NO_WINDOWS, Exchange
 from .marks import UNMARKED, Marks
 from .observer import Observer
 from .routing import has_key
@@ -104,10 +104,11 @@ class Engine:
         provider: str | None = None,
         targets: Targets | None = None,
         marks: Marks = UNMARKED,
+        windows: Mapping[str, int] = NO_WINDOWS,
     ) -> Exchange:
         """Notes a request that is about to be sent; its accounting starts beside it. Whoever sends it himself names the
         `provider`, else it is known by its root, and the `targets` among whom may be chosen, else they are those of the settings;
-        `marks` are what else he knows of the conversation.
+        `marks` are what else he knows of the conversation, `windows` those that he keeps to, in tokens by target.
         """
         exchange = Exchange(
             id=id,
@@ -128,6 +129,7 @@ class Engine:
             watched=(endpoint.purpose == "generate" or endpoint.cost is not None) and self.spending.watches,
             targets=targets,
             marks=marks,
+            windows=windows,
         )
         if endpoint.recorded and not exchange.managed:
             self._observer.read_request(exchange)

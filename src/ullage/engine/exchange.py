@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from .endpoint import Endpoint
     from .targets import Targets
+
+NO_WINDOWS: Mapping[str, int] = MappingProxyType({})
+"""A client that keeps to no window of its own that we know of."""
 
 # A long answer is handed over in pieces of this size, so that an open stream holds no more.
 _PIECE_BYTES = 64 * 1024
@@ -86,6 +90,7 @@ class Exchange:
         "targets",
         "warnings",
         "watched",
+        "windows",
     )
 
     def __init__(
@@ -108,6 +113,7 @@ class Exchange:
         summarizable: bool = False,
         targets: Targets | None = None,
         marks: Marks = UNMARKED,
+        windows: Mapping[str, int] = NO_WINDOWS,
     ) -> None:
         self.id = id
         self.endpoint = endpoint
@@ -143,8 +149,9 @@ class Exchange:
         self.watched = watched
         # Among whom is chosen for it, where that is not for us to say.
         self.targets = targets
-        # What its sender says of it beside its bytes.
+        # What its sender says of it beside its bytes, and the windows that he keeps to, by target.
         self.marks = marks
+        self.windows = windows
         # Whether it may ask for a summary that another model than it names may write.
         self.summarizable = summarizable
         self.managed = planned or cleared or routable or sealed or watched or summarizable

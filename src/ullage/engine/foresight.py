@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 from ullage.core.accounting import make_meter
 from ullage.core.calibration import refuse, round_ratio
 from ullage.core.planning import Awareness, become_aware, report_awareness
+from ullage.core.profiles import narrow_profile
 from ullage.stores import SampleRecord
 
 from .facts import TwoGenerations
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 # Answers remembered, so that one that comes again makes no second sample.
 _ANSWERS = 10_000
+
+_KEPT_TO = "what the client keeps to"
 
 _AnswerKey = tuple[str, str, int, int | None]
 """Target, id, prompt and output of an answer. The id alone would not do: Ollama draws it from 999 numbers."""
@@ -81,6 +84,7 @@ class Foresight:
         if meter is None or not meter.model:
             return None
         profile = self._profile(meter)
+        profile = narrow_profile(profile, exchange.windows.get(profile.key), _KEPT_TO)
         samples = self._knowledge.samples((profile.provider, profile.model, active.estimator), now_ms)
         awareness = become_aware(
             profile,

@@ -30,6 +30,7 @@ class PiTargets:
 
     def __init__(self, models: Sequence[Model], config: RouteConfig) -> None:
         self.models = {model.target: model for model in models}
+        self.windows = {one.target: one.context_window for one in models if one.context_window}
         self._config = config
         self._known: dict[Dialect, tuple[Candidate, ...]] = {}
 

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from ullage.stores import Store
     from ullage.upstream import UpstreamClient
 
+    from .asking import Model
+
     Asked = TypeVar("Asked")
     Done = TypeVar("Done")
 
@@ -176,6 +178,7 @@ class PiDoor:
             provider=asked.model.provider,
             targets=offered,
             marks=marks,
+            windows=offered.windows if offered is not None else _window(asked.model),
         )
         self._open[exchange.id] = _Open(exchange, by)
         while len(self._open) > _OPEN:
@@ -307,6 +310,11 @@ def _demand_no_privacy(cwd: str) -> None:
             f"{found.paths.project_file} turns privacy on, and the daemon runs without",
             hint="Turn it on in your own settings, and start the daemon anew.",
         )
+
+
+def _window(model: Model) -> dict[str, int]:
+    """What Pi keeps to: a window that its user has set is smaller than what is published, or of a server of his own."""
+    return {model.target: model.context_window} if model.context_window else {}
 
 
 def _headers(asked: Context) -> dict[str, str]:

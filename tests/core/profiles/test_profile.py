@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.core.profiles import Layer, ModelFacts, ModelOverride, Prices, PriceTier, resolve_profile
+from ullage.core.profiles import Layer, ModelFacts, ModelOverride, Prices, PriceTier, narrow_profile, resolve_profile
 
 WORKED = {
     "*": ModelOverride(safety_margin_tokens=2_048),
@@ -336,3 +336,37 @@ def test_a_profile_never_exceeds_its_window_and_makes_up_nothing(
 )
 def test_layers_may_come_in_any_order(given_layers: list[Layer]) -> None:
     assert resolve_profile("p", "m", layers=given_layers).context_window == 1
+
+
+class TestNarrowing:
+    """What a client keeps to itself: the descriptor of section 3.2."""
+
+    def test_a_smaller_window_of_the_client_holds_with_what_depends_on_it(self) -> None:
+        published = resolve_profile("a", "m", layers=(layer(context_window=1_000_000, max_output_tokens=64_000),))
+        narrowed = narrow_profile(published, 32_000, "Pi")
+        assert (narrowed.context_window, narrowed.max_output_tokens) == (32_000, 32_000)
+        assert (published.safety_margin_tokens, narrowed.safety_margin_tokens) == (8_192, 1_024)
+        assert (narrowed.sources["context_window"].source, narrowed.sources["context_window"].detail) == (
+            "client",
+            "Pi",
+        )
+        assert narrowed.prices == published.prices
+
+    def test_an_unknown_window_is_the_client_s(self) -> None:
+        narrowed = narrow_profile(resolve_profile("a", "m"), 32_000, "Pi")
+        assert (narrowed.context_window, narrowed.max_output_tokens) == (32_000, None)
+
+    @pytest.mark.parametrize("window", [None, 0, 200_000, 1_000_000])
+    def test_a_window_that_is_no_smaller_changes_nothing(self, window: int | None) -> None:
+        published = resolve_profile("a", "m", layers=(layer(context_window=200_000),))
+        assert narrow_profile(published, window, "Pi") is published
+
+    def test_a_window_that_is_set_by_hand_stays(self) -> None:
+        by_hand = resolve_profile("a", "m", overrides={"a/m": ModelOverride(context_window=300_000)})
+        assert narrow_profile(by_hand, 200_000, "Pi") is by_hand
+
+    def test_a_margin_that_is_set_by_hand_stays_within_the_window(self) -> None:
+        overrides = {"a/m": ModelOverride(safety_margin_tokens=5_000)}
+        published = resolve_profile("a", "m", layers=(layer(context_window=200_000),), overrides=overrides)
+        assert narrow_profile(published, 100_000, "Pi").safety_margin_tokens == 5_000
+        assert narrow_profile(published, 4_000, "Pi").safety_margin_tokens == 4_000

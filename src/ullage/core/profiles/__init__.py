@@ -6,7 +6,7 @@ from .families import FAMILIES, UNKNOWN_FAMILY, find_family
 from .images import image_tokens
 from .intervals import CONTENT_KINDS, ContentKind, Interval, find_interval
 from .overrides import ModelOverride
-from .profile import ModelProfile, resolve_profile
+from .profile import ModelProfile, narrow_profile, resolve_profile
 from .records import DeclarationStyle, Family, Framing, Growth, ImageRule, SchemaRule, SealedRule, ToolRule
 from .retention import Retention, reasoning_retention
 
@@ -35,6 +35,7 @@ __all__ = [
     "find_family",
     "find_interval",
     "image_tokens",
+    "narrow_profile",
     "reasoning_retention",
     "resolve_profile",
 ]

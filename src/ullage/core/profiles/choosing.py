@@ -19,7 +19,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     """Where the value of one field comes from. `detail` is for people: an override's key, or the id in the source and its age.
     `exact` is false for what a source says of a similar model only."""
 
-    source: Literal["override", "litellm", "genai-prices", "provider", "default", "unknown"]
+    source: Literal["override", "client", "litellm", "genai-prices", "provider", "default", "unknown"]
     detail: str = ""
     exact: bool = True
 

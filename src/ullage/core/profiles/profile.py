@@ -115,6 +115,29 @@ def resolve_profile(
     )
 
 
+def narrow_profile(profile: ModelProfile, window: int | None, detail: str) -> ModelProfile:
+    """The profile for a client that keeps to a window of its own, as Pi does to that of its list of models: the descriptor of
+    planner specification, section 3.2.
+
+    `detail` is for people. A wider window of the client's changes nothing, since what is published is a limit, nor does any where
+    an override sets the window.
+    """
+    known, origin = profile.context_window, profile.sources["context_window"]
+    if window is None or window <= 0 or origin.source == "override" or (known is not None and known <= window):
+        return profile
+    found = {"context_window": Found(window, Provenance(source="client", detail=detail))}
+    if profile.max_input_tokens is not None and profile.max_input_tokens >= window:
+        found["max_input_tokens"] = NO_LIMIT
+    found["max_output_tokens"] = _within(window, Found(profile.max_output_tokens, profile.sources["max_output_tokens"]))
+    margin = Found(profile.safety_margin_tokens, profile.sources["safety_margin_tokens"])
+    found["safety_margin_tokens"] = _within(window, margin if margin.origin.source == "override" else _margin(window))
+    return replace(
+        profile,
+        sources=profile.sources | {field: one.origin for field, one in found.items()},
+        **{field: one.value for field, one in found.items()},
+    )
+
+
 def _limits(said: Said, ordered: list[Layer]) -> dict[str, Found]:
     """Window, input, output and safety margin, each within the window. Who sets a window by hand sets the input too."""
     by_hand = said.find("context_window")
