@@ -155,7 +155,7 @@ export class Bridge {
 		const met = this.daemon.met;
 		const waits = this.daemon.privacy || met?.mode === "managed" || met?.watches === true;
 		const marks = await this.marks(ctx, waits);
-		if (this.daemon.met === undefined) return this.without(request);
+		if (!(await this.daemon.there())) return this.without(request);
 		const update = this.conversation.update(messages, promptOf(ctx), this.tools(), marks);
 		const asked = this.plan({ update, messages, model, ctx, routed: false, reason: "user" });
 		request.id = asked.then(
@@ -172,8 +172,7 @@ export class Bridge {
 			const sent = planned.messages && apply(planned.messages, messages, update.places);
 			return sent && { messages: sent };
 		} catch (error) {
-			this.warn(reason(error));
-			return this.without(request);
+			return this.without(request, reason(error));
 		}
 	}
 
@@ -187,7 +186,7 @@ export class Bridge {
 		if (!(await this.daemon.there())) return this.failSafe(asked);
 		const model = asked.model as PiModel;
 		const marks = await this.marks(ctx, true);
-		if (this.daemon.met === undefined) return this.failSafe(asked);
+		if (!(await this.daemon.there())) return this.failSafe(asked);
 		const messages = [...asked.messages] as Message[];
 		// An errand is no part of the conversation: it has a prompt of its own, and no tools.
 		const update = direct
@@ -276,7 +275,7 @@ export class Bridge {
 	private activate(): void {
 		this.off = false;
 		const said = { session: this.session };
-		const asked = this.meeting.then((met) => met && this.daemon.ask("activate", said, DEADLINES.route));
+		const asked = this.meeting.then(() => this.daemon.met && this.daemon.ask("activate", said, DEADLINES.route));
 		this.activating = asked.catch((error) => this.warn(reason(error)));
 	}
 
@@ -307,7 +306,8 @@ export class Bridge {
 
 	/** The screen of what the next request would hold, in its views. */
 	async panel(ctx: ExtensionContext, width: number): Promise<Record<string, string>> {
-		if (!(await this.meeting)) throw new DaemonError(this.daemon.problem);
+		await this.meeting;
+		if (this.daemon.met === undefined) throw new DaemonError(this.daemon.problem);
 		const routed = ctx.model !== undefined && !isPhysical(ctx.model as PiModel);
 		const model = (routed ? (answered(ctx) ?? usable(ctx)[0]) : ctx.model) as PiModel | undefined;
 		if (model === undefined) throw new DaemonError("Pi has no model");
@@ -327,7 +327,8 @@ export class Bridge {
 
 	private async mirrorNow(): Promise<void> {
 		try {
-			if (!(await this.meeting) || this.daemon.met === undefined || this.ctx === undefined) return;
+			await this.meeting;
+			if (this.daemon.met === undefined || this.ctx === undefined) return;
 			const entries: any[] = this.ctx.sessionManager.getEntries();
 			const held = entries.filter((one) => one.type === "custom" && one.customType === KEPT).map((one) => one.data);
 			const custom = readCustom(entries);
@@ -404,6 +405,13 @@ export class Bridge {
 		tell(this.ctx, `ullage: the daemon cannot be asked: ${why}. ${stays}${help}`, "warning");
 	}
 
+	/** Whoever was told that it is away is told that it is there. */
+	private back(): void {
+		if (this.ctx === undefined || this.told === "") return;
+		this.told = "";
+		tell(this.ctx, "ullage: the daemon is there again.", "info");
+	}
+
 	/** Tells the daemon of a request; one that knows nothing of the conversation is told the whole. */
 	private async plan(ask: Asking): Promise<Planned> {
 		const { ctx, messages, model, routed, reason } = ask;
@@ -428,7 +436,7 @@ export class Bridge {
 		}
 		if (planned.resync) throw new DaemonError("it does not take the conversation in");
 		if (reason !== "direct") this.conversation.taken(ask.update);
-		this.told = "";
+		this.back();
 		if (planned.watches === true && this.daemon.met !== undefined) this.daemon.met.watches = true;
 		return planned;
 	}
@@ -447,7 +455,8 @@ export class Bridge {
 			plain.push(sent);
 		});
 		if (plain.length === 0) return messages;
-		if (!(await this.meeting) || this.daemon.met === undefined) throw new DaemonError(this.daemon.problem);
+		await this.meeting;
+		if (!(await this.daemon.there())) throw new DaemonError(this.daemon.problem);
 		const said = { models: [...addresses.values()].map(plainModel), messages: plain };
 		const told = await this.daemon.ask<{ messages?: any[]; refused?: { message: string } }>("clear", said, DEADLINES.check);
 		if (told.messages === undefined) throw new DaemonError(told.refused?.message ?? "it did not say what may leave");
@@ -457,15 +466,16 @@ export class Bridge {
 	/** What may leave of a body; nothing of it where it is as it may be. */
 	private async clear(payload: unknown, model: PiModel): Promise<{ payload?: unknown; refused?: { message: string } }> {
 		try {
+			if (!(await this.daemon.there())) throw new DaemonError(this.daemon.problem);
 			return await this.daemon.ask("check", { model: plainModel(model), payload }, DEADLINES.check);
 		} catch (error) {
 			return { refused: { message: `${ALONE} (${reason(error)})` } };
 		}
 	}
 
-	private without(request: Request): undefined {
-		this.warn();
-		if (this.daemon.privacy) request.refused = ALONE;
+	private without(request: Request, why = this.daemon.problem): undefined {
+		this.warn(why);
+		if (this.daemon.privacy) request.refused = `${ALONE} (${why})`;
 		return undefined;
 	}
 

@@ -43,6 +43,8 @@ export interface Hello {
 /** Milliseconds that a hook of Pi may wait. */
 export const DEADLINES = { hello: 2000, start: 8000, context: 2000, check: 2000, answer: 5000, panel: 2000, route: 2000, kept: 2000 };
 const ASK_AGAIN_MS = 10_000;
+/** With privacy on, one that could not be started is started again after this at the earliest. */
+const START_AGAIN_MS = 3000;
 const LOOPBACK = /^http:\/\/(127(\.\d{1,3}){3}|localhost|\[::1\]):\d+$/;
 
 export class DaemonError extends Error {
@@ -55,6 +57,9 @@ export class DaemonError extends Error {
 	}
 }
 
+/** It is not there (any more): what was said to it came to nothing. */
+class Gone extends DaemonError {}
+
 export class Daemon {
 	/** What it said when it was met; undefined while there is none. */
 	met: Hello | undefined;
@@ -66,8 +71,14 @@ export class Daemon {
 	private token = "";
 	private asked = 0;
 	private started = false;
+	/** The last start that came to nothing. */
+	private failed = { at: -Infinity, why: "" };
 	/** Whether it runs, and cannot do for this folder what has to be done. */
 	private lacking = false;
+	/** Whether one runs as it is to, so that another one would not help. */
+	private unfit = false;
+	private seeking: Promise<boolean> | undefined;
+	private closed = false;
 
 	constructor(private readonly greet: () => Record<string, unknown>) {}
 
@@ -88,63 +99,85 @@ export class Daemon {
 		return this.lacking || this.met?.privacy === true || (this.look() ?? this.installed)?.privacy === true;
 	}
 
-	/** Looks for the daemon; one that does not run is started, once. Never throws. */
+	/**
+	 * Looks for the daemon. One that does not run is started: once; with privacy on whenever it is asked for, but for a while after
+	 * a start that came to nothing. Never throws.
+	 */
 	async meet(): Promise<boolean> {
 		this.asked = Date.now();
+		this.closed = false;
 		if (await this.hello()) return true;
-		if (this.met === undefined && !this.started && !this.lacking && this.problem !== MISMATCH) {
-			this.started = true;
-			await this.start();
-		}
+		if (this.unfit) return false;
+		if (this.privacy && performance.now() - this.failed.at < START_AGAIN_MS) this.problem = this.failed.why;
+		else if (this.privacy || !this.started) await this.start();
 		return this.met !== undefined;
 	}
 
 	/**
-	 * Whether it is there. One that was started anew may have other settings, so that it is met at once; where there is none, it is
-	 * looked for from time to time, which nobody waits for.
+	 * Whether it is there. One that was started anew may have other settings, so that it is met at once. Where there is none, it is
+	 * looked for from time to time, which nobody waits for; but with privacy on at once, since nothing goes without it.
 	 */
 	async there(): Promise<boolean> {
 		const pid = this.look()?.pid;
 		if (pid !== undefined && pid !== this.address?.pid) await this.hello();
-		if (this.met === undefined && Date.now() - this.asked > ASK_AGAIN_MS) void this.meet();
-		return this.met !== undefined;
+		if (this.met !== undefined) return true;
+		if (this.privacy) return this.seek();
+		if (Date.now() - this.asked > ASK_AGAIN_MS) void this.meet();
+		return false;
 	}
 
-	/** Says something to the daemon. Throws `DaemonError` where it does not answer in time, or not as it should. */
+	/**
+	 * Says something to the daemon. With privacy on, one that has gone is told again once it is back. Throws `DaemonError` where it
+	 * does not answer in time, or not as it should.
+	 */
 	async ask<T>(route: string, said: unknown, deadline: number): Promise<T> {
-		const { status, text } = await this.post(route, JSON.stringify(said), deadline);
+		try {
+			return await this.say(route, said, deadline);
+		} catch (error) {
+			if (!(error instanceof Gone) || this.closed || !this.privacy) throw error;
+		}
+		if (!(await this.there())) throw new DaemonError(this.problem);
+		return this.say(route, said, deadline);
+	}
+
+	close(): void {
+		this.closed = true;
+		this.agent.destroy();
+	}
+
+	/** As `meet`, once for all who wait for it. */
+	private seek(): Promise<boolean> {
+		this.seeking ??= this.meet().finally(() => (this.seeking = undefined));
+		return this.seeking;
+	}
+
+	private async say<T>(route: string, said: unknown, deadline: number): Promise<T> {
+		const address = this.address;
+		if (address === undefined) throw new Gone("no daemon runs");
+		const { status, text } = await this.post(address, route, JSON.stringify(said), deadline);
 		let told: any;
 		try {
 			told = JSON.parse(text);
 		} catch {
-			throw this.lost(`answered ${status} with what is no JSON`);
+			throw this.lost(address, new DaemonError(`answered ${status} with what is no JSON`));
 		}
 		if (status !== 200) throw new DaemonError(told?.error?.message ?? `answered ${status}`, told?.error?.code);
 		return told as T;
 	}
 
-	close(): void {
-		this.agent.destroy();
-	}
-
 	private async hello(): Promise<boolean> {
+		this.unfit = false;
 		this.address = this.look();
-		if (this.address === undefined) {
-			this.problem = "no daemon runs";
-			return false;
-		}
+		if (this.address === undefined) return this.without("no daemon runs");
 		if (!LOOPBACK.test(this.address.url)) {
-			this.met = undefined;
-			this.problem = `it listens at ${this.address.url}, which other machines may be at`;
-			return false;
+			return this.without(`it listens at ${this.address.url}, which other machines may be at`);
 		}
 		try {
 			this.token = readFileSync(this.address.token_file, "utf8").trim();
-			const met = await this.ask<Hello>("hello", this.greet(), DEADLINES.hello);
+			const met = await this.say<Hello>("hello", this.greet(), DEADLINES.hello);
 			if (met.protocol !== PROTOCOL) {
-				this.met = undefined;
-				this.problem = MISMATCH;
-				return false;
+				this.unfit = true;
+				return this.without(MISMATCH);
 			}
 			this.met = met;
 			this.lacking = false;
@@ -152,19 +185,29 @@ export class Daemon {
 			this.started = false; // should it crash, it is started once more
 			return true;
 		} catch (error) {
-			this.met = undefined;
-			if (error instanceof DaemonError && error.code === PRIVACY) this.lacking = true;
-			this.problem = reason(error);
-			return false;
+			if (error instanceof DaemonError && error.code === PRIVACY) this.lacking = this.unfit = true;
+			return this.without(reason(error));
 		}
+	}
+
+	private without(problem: string): false {
+		this.met = undefined;
+		this.problem = problem;
+		return false;
 	}
 
 	private look(): Address | undefined {
 		return this.installed && read<Address>(this.installed.address);
 	}
 
-	/** Starts the daemon, unless another Pi is at it, and waits until one answers, or ours has ended. */
 	private async start(): Promise<void> {
+		this.started = true;
+		await this.launch();
+		if (this.met === undefined) this.failed = { at: performance.now(), why: this.problem };
+	}
+
+	/** Starts the daemon, unless another Pi is at it, and waits until one answers, or ours has ended. */
+	private async launch(): Promise<void> {
 		if (this.installed === undefined) return;
 		const folder = dirname(this.installed.address);
 		const mark = join(folder, "daemon.starting");
@@ -175,7 +218,7 @@ export class Daemon {
 			const until = Date.now() + DEADLINES.start;
 			while (Date.now() < until) {
 				const last = ended;
-				if ((await this.hello()) || this.problem === MISMATCH) return;
+				if ((await this.hello()) || this.unfit) return;
 				if (last) {
 					this.problem = `it could not be started, ${join(folder, "daemon.log")} says why`;
 					return;
@@ -199,16 +242,15 @@ export class Daemon {
 		closeSync(log);
 	}
 
-	private lost(why: string): DaemonError {
-		this.met = undefined;
-		this.problem = why;
+	/** It cannot be asked, unless another one was met since. */
+	private lost(address: Address, why: DaemonError): DaemonError {
+		if (this.address !== address) return why;
+		this.without(why.message);
 		this.asked = Date.now();
-		return new DaemonError(why);
+		return why;
 	}
 
-	private post(route: string, body: string, deadline: number): Promise<{ status: number; text: string }> {
-		const address = this.address;
-		if (address === undefined) return Promise.reject(new DaemonError("no daemon runs"));
+	private post(address: Address, route: string, body: string, deadline: number): Promise<{ status: number; text: string }> {
 		return new Promise((done, failed) => {
 			const sent = request(
 				`${address.url}/ullage/v1/pi/${route}`,
@@ -224,22 +266,25 @@ export class Daemon {
 				(answer) => {
 					const pieces: Buffer[] = [];
 					answer.on("data", (piece) => pieces.push(piece));
-					answer.on("error", (error) => fail(error.message));
+					answer.on("error", (error) => fail(new Gone(error.message)));
 					answer.on("end", () => {
 						clearTimeout(timer);
 						done({ status: answer.statusCode ?? 0, text: Buffer.concat(pieces).toString("utf8") });
 					});
 				},
 			);
-			const fail = (why: string) => {
+			let over = false;
+			const fail = (why: DaemonError) => {
+				if (over) return; // what was given up fails once more
+				over = true;
 				clearTimeout(timer);
-				failed(this.lost(why));
+				failed(this.lost(address, why));
 			};
 			const timer = setTimeout(() => {
-				fail(`it did not answer within ${deadline} ms`);
+				fail(new DaemonError(`it did not answer within ${deadline} ms`));
 				sent.destroy();
 			}, deadline);
-			sent.on("error", (error) => fail(error.message));
+			sent.on("error", (error) => fail(new Gone(error.message)));
 			sent.end(body);
 		});
 	}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 
 import pytest
@@ -33,6 +34,40 @@ def test_a_daemon_that_was_started_anew_is_met_at_once_and_what_it_says_holds(
         assert not pi.notices
     newest = provider.requests[-1].body.decode()
     assert "Two." in newest and "MARK-SECRET" not in newest
+
+
+def test_a_daemon_that_dies_while_a_request_is_made_is_back_for_what_leaves(make: Make, provider: FakeProvider) -> None:
+    """Between the list of messages and the body."""
+    host = make(settings="[privacy]\nenabled = true\n")
+    (host.agent / "extensions" / "kills.ts").write_text(f"""
+        import {{ readFileSync }} from "node:fs";
+        export default (pi) => pi.on("before_provider_request", ({{ payload }}) => {{
+            const {{ pid }} = JSON.parse(readFileSync("{host.data / "daemon.json"}", "utf8"));
+            if (JSON.stringify(payload).includes("Two.")) process.kill(pid, "SIGKILL");
+        }});
+    """)
+    (host.project / "AGENTS.md").write_text(f"Rules. {MARKED} End.\n")
+    with host.open("--model", MODEL) as pi:
+        pi.ask("prompt", message="One.")
+        before = json.loads((host.data / "daemon.json").read_text())["pid"]
+        pi.ask("prompt", message="Two.")
+        assert json.loads((host.data / "daemon.json").read_text())["pid"] != before
+        assert not pi.notices
+    newest = provider.requests[-1].body.decode()
+    assert "Two." in newest and "withheld by ullage" in newest and "MARK-SECRET" not in newest
+
+
+def test_a_summary_is_cleared_by_a_daemon_that_was_started_for_it(make: Make, provider: FakeProvider) -> None:
+    host = make(settings="[privacy]\nenabled = true\n")
+    settings = {"compaction": {"enabled": False, "keepRecentTokens": 1_000}}
+    (host.agent / "settings.json").write_text(json.dumps(settings))
+    with host.open("--model", MODEL) as pi:
+        for _ in range(2):
+            pi.ask("prompt", message=f"{MARKED} {'word ' * 3_000}")
+        host.stop(signal.SIGKILL)
+        assert pi.ask("compact")["success"]
+    summary = provider.requests[-1].body
+    assert b"<conversation>" in summary and b"MARK-SECRET" not in summary and b"withheld by ullage" in summary
 
 
 @pytest.mark.parametrize("version", [NEWEST, OLDER[-1]])

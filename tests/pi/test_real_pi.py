@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from tests.pi.conftest import Make
-from tests.pi.host import NEWEST, OLDER, Rpc
+from tests.pi.host import NEWEST, OLDER, Host, Rpc
+from tests.stores.waiting import wait_until
 from ullage.testing import FakeProvider, Fault, Reply, Rule
 
 pytestmark = pytest.mark.slow
@@ -25,6 +26,7 @@ MODELS = ("anthropic/anthropic-model", "openai/openai-model", "responses/respons
 GOOGLE = "google/google-model"
 BROKEN = Fault(error_event=7)
 MARKED = "[ullage:local-only]MARK-SECRET[/ullage:local-only]"
+UNUSABLE = "[privacy]\nenabled = 'perhaps'\n"
 SMALL = """
 mode = "managed"
 [models.overrides."*"]
@@ -349,6 +351,112 @@ def test_a_daemon_that_dies_in_the_middle_is_told_of_once(make: Make, provider: 
     assert len(pi.notices) == 1 and "Pi goes on without it" in pi.notices[0]
 
 
+@pytest.mark.parametrize("model", [MODELS[0], "ullage/auto"])
+@pytest.mark.parametrize("version", [NEWEST, OLDER[0]])
+def test_with_privacy_on_a_daemon_that_was_killed_is_back_for_the_very_next_prompt(
+    make: Make, provider: FakeProvider, version: str, model: str
+) -> None:
+    host = make(version, settings="[privacy]\nenabled = true\n")
+    with host.open("--model", model) as pi:
+        pi.ask("prompt", message=f"One. {MARKED}")
+        host.stop(signal.SIGKILL)
+        pi.ask("prompt", message=f"Two. {MARKED}")
+        host.stop(signal.SIGKILL)
+        pi.ask("prompt", message=f"Three. {MARKED}")
+        assert not pi.notices and not pi.errors
+    sent = [one.body.decode() for one in provider.requests]
+    assert [("One." in body, "Two." in body, "Three." in body) for body in sent] == [
+        (True, False, False),
+        (True, True, False),
+        (True, True, True),
+    ]
+    assert not any("MARK-SECRET" in body for body in sent)
+
+
+def test_with_privacy_on_a_daemon_that_cannot_be_started_is_told_of_and_asked_for_again(
+    make: Make, provider: FakeProvider
+) -> None:
+    host = make(settings="[privacy]\nenabled = true\n")
+    set_pause(host, "START_AGAIN_MS", 0)
+    with host.open("--model", MODELS[0]) as pi:
+        pi.ask("prompt", message="One.")
+        host.stop(signal.SIGKILL)
+        host.configure(UNUSABLE)
+        pi.ask("prompt", message="Two.")
+        assert len(provider.requests) == 1
+        assert "nothing was sent (it could not be started" in pi.notices[-1]
+        host.configure(host.settings)
+        pi.notices.clear()
+        pi.ask("prompt", message=f"Three. {MARKED}")
+        assert pi.notices == ["ullage: the daemon is there again."]
+    newest = provider.requests[-1].body.decode()
+    assert "Three." in newest and "MARK-SECRET" not in newest
+
+
+def test_with_privacy_on_a_daemon_that_cannot_be_started_is_not_started_all_the_time(
+    make: Make, provider: FakeProvider
+) -> None:
+    host = make(settings="[privacy]\nenabled = true\n")
+    set_pause(host, "START_AGAIN_MS", 3_600_000)
+    with host.open("--model", MODELS[0]) as pi:
+        pi.ask("prompt", message="One.")
+        host.stop(signal.SIGKILL)
+        host.configure(UNUSABLE)
+        pi.ask("prompt", message="Two.")
+        log = (host.data / "daemon.log").read_text()
+        pi.ask("prompt", message="Three.")
+        assert (host.data / "daemon.log").read_text() == log
+        assert "nothing was sent (it could not be started" in pi.notices[-1]
+        host.configure(host.settings)
+        host.run("-p", "--model", MODELS[0], "Another Pi starts it.")
+        pi.ask("prompt", message="Four.")
+    assert "Four." in provider.requests[-1].body.decode()
+    assert len(provider.requests) == 3
+
+
+def set_pause(host: Host, name: str, pause_ms: int) -> None:
+    """Gives the extension another pause, which it calls so."""
+    file = host.agent / "extensions" / "ullage" / "daemon.ts"
+    text, found = re.subn(rf"(?<=^const {name} = )[\d_]+", str(pause_ms), file.read_text(), flags=re.MULTILINE)
+    assert found == 1
+    file.write_text(text)
+
+
+def test_with_privacy_on_a_daemon_that_has_hung_is_asked_again_with_the_next_prompt(
+    make: Make, provider: FakeProvider
+) -> None:
+    host = make(settings="[privacy]\nenabled = true\n")
+    with host.open("--model", MODELS[0]) as pi:
+        pi.ask("prompt", message="One.")
+        number = json.loads((host.data / "daemon.json").read_text())["pid"]
+        os.kill(number, signal.SIGSTOP)
+        try:
+            pi.ask("prompt", message="Two.")
+            assert len(provider.requests) == 1 and "nothing was sent" in pi.notices[-1]
+        finally:
+            os.kill(number, signal.SIGCONT)
+        pi.ask("prompt", message="Three.")
+        assert pi.notices[-1] == "ullage: the daemon is there again."
+        assert json.loads((host.data / "daemon.json").read_text())["pid"] == number
+    assert "Three." in provider.requests[-1].body.decode()
+
+
+def test_a_daemon_that_is_back_is_told_of_once(make: Make) -> None:
+    host = make(settings=SMALL)
+    set_pause(host, "ASK_AGAIN_MS", 0)
+    with host.open("--model", MODELS[0]) as pi:
+        pi.ask("prompt", message="One.")
+        host.stop(signal.SIGKILL)
+        before = (host.data / "daemon.json").read_text()
+        pi.ask("prompt", message="Two.")
+        pi.ask("prompt", message="Three, beside which it is started.")
+        wait_until(lambda: (host.data / "daemon.json").read_text() != before)
+        pi.ask("prompt", message="Four.")
+        pi.ask("prompt", message="Five.")
+    away, back = pi.notices
+    assert "Pi goes on without it" in away and back == "ullage: the daemon is there again."
+
+
 def test_a_daemon_that_hangs_is_not_waited_for(make: Make) -> None:
     host = make(settings=SMALL)
     with host.open("--model", MODELS[0]) as pi:
@@ -489,6 +597,7 @@ def test_a_summary_is_cleared_for_the_model_that_makes_it(
         for _ in range(3):
             pi.ask("prompt", message=f"{MARKED} {LONG}")
         host.stop(signal.SIGKILL)
+        host.configure(UNUSABLE)  # else it would be started again
         before = len(provider.requests)
         assert not pi.ask("compact")["success"]
         assert len(provider.requests) == before and "cannot be cleared" in pi.notices[-1]
