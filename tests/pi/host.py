@@ -28,6 +28,9 @@ NEWEST = "1.6.0"
 OLDER = ("0.85.1", "0.74.0")
 LIMIT_S = 60
 
+UNUSABLE = "[privacy]\nenabled = 'perhaps'\n"
+"""Settings that no daemon starts with."""
+
 APIS = {
     "anthropic": ("anthropic-messages", ""),
     "openai": ("openai-completions", "/v1"),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.pi.host import LIMIT_S
+from tests.pi.host import LIMIT_S, UNUSABLE
 from tests.pi.omp import Omp, find_omp
 from tests.pi.test_screens import Terminal
 from ullage.testing import FakeProvider, Reply, Rule, run_in_thread
@@ -128,7 +128,7 @@ def test_with_privacy_on_marked_text_reaches_local_models_alone(make: Make, prov
         assert all(("MARK-SECRET" in body) == path.startswith("/v1/chat") for path, body in sent)
         assert sum("withheld by ullage" in body for _, body in sent) == len(sent) - 2  # there and back, with a tool
         host.stop(signal.SIGKILL)
-        host.forget_ullage()
+        host.configure(UNUSABLE)  # else it would be started again
         omp.ask("prompt", message="Hello again.")
         assert not omp.ask("compact")["success"]
         assert len(bodies(provider)) == len(sent)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.pi.conftest import Make
-from tests.pi.host import NEWEST, OLDER, Host, Rpc
+from tests.pi.host import NEWEST, OLDER, UNUSABLE, Host, Rpc
 from tests.stores.waiting import wait_until
 from ullage.testing import FakeProvider, Fault, Reply, Rule
 
@@ -26,7 +26,6 @@ MODELS = ("anthropic/anthropic-model", "openai/openai-model", "responses/respons
 GOOGLE = "google/google-model"
 BROKEN = Fault(error_event=7)
 MARKED = "[ullage:local-only]MARK-SECRET[/ullage:local-only]"
-UNUSABLE = "[privacy]\nenabled = 'perhaps'\n"
 SMALL = """
 mode = "managed"
 [models.overrides."*"]
