@@ -153,7 +153,7 @@ export class Daemon {
 
 	private async say<T>(route: string, said: unknown, deadline: number): Promise<T> {
 		const address = this.address;
-		if (address === undefined) throw new Gone("no daemon runs");
+		if (address === undefined) throw new Gone(NONE);
 		const { status, text } = await this.post(address, route, JSON.stringify(said), deadline);
 		let told: any;
 		try {
@@ -168,7 +168,7 @@ export class Daemon {
 	private async hello(): Promise<boolean> {
 		this.unfit = false;
 		this.address = this.look();
-		if (this.address === undefined) return this.without("no daemon runs");
+		if (this.address === undefined) return this.without(NONE);
 		if (!LOOPBACK.test(this.address.url)) {
 			return this.without(`it listens at ${this.address.url}, which other machines may be at`);
 		}
@@ -266,7 +266,7 @@ export class Daemon {
 				(answer) => {
 					const pieces: Buffer[] = [];
 					answer.on("data", (piece) => pieces.push(piece));
-					answer.on("error", (error) => fail(new Gone(error.message)));
+					answer.on("error", (error) => fail(gone(error)));
 					answer.on("end", () => {
 						clearTimeout(timer);
 						done({ status: answer.statusCode ?? 0, text: Buffer.concat(pieces).toString("utf8") });
@@ -284,18 +284,25 @@ export class Daemon {
 				fail(new DaemonError(`it did not answer within ${deadline} ms`));
 				sent.destroy();
 			}, deadline);
-			sent.on("error", (error) => fail(new Gone(error.message)));
+			sent.on("error", (error) => fail(gone(error)));
 			sent.end(body);
 		});
 	}
 }
 
+const NONE = "no daemon runs";
+/** How calls fail whose daemon has ended, depending on when: the user is told of it once. */
+const ENDED = ["ECONNREFUSED", "ECONNRESET", "EPIPE"];
 /** The code of what privacy keeps from being done. */
 const PRIVACY = "privacy_refused";
 export const MISMATCH = "extension and daemon do not fit together";
 
 export function reason(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
+}
+
+function gone(error: NodeJS.ErrnoException): Gone {
+	return new Gone(ENDED.includes(error.code ?? "") ? NONE : error.message);
 }
 
 /** Whether it is for us to start the daemon: not while another Pi does. A mark that was left behind holds for a moment. */
