@@ -542,7 +542,7 @@ export function find(ctx: ExtensionContext, target: string): PiModel | undefined
 
 /** The system prompt; some hosts hold it in pieces. */
 function promptOf(ctx: ExtensionContext): string {
-	const prompt: string | string[] = ctx.getSystemPrompt?.() ?? "";
+	const prompt = (ctx.getSystemPrompt?.() ?? "") as string | string[];
 	return typeof prompt === "string" ? prompt : prompt.join("\n\n");
 }
 

@@ -59,7 +59,7 @@ async function readHost(): Promise<Host> {
 	try {
 		const { VERSION, convertToLlm } = await import("@earendil-works/pi-coding-agent");
 		if (typeof VERSION === "string") host.version = VERSION;
-		if (typeof convertToLlm === "function") host.convert = convertToLlm as Host["convert"];
+		if (typeof convertToLlm === "function") host.convert = convertToLlm as unknown as Host["convert"];
 	} catch {
 		// not Pi itself, but one of its kin
 	}
