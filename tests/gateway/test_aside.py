@@ -40,7 +40,7 @@ class Answer:
 
 async def test_a_long_answer_is_judged_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     heard = Heard(Departure(body=b""), 1, holds=True)
-    heard.begin(Answer(), "openai-chat")  # type: ignore[arg-type]
+    heard.begin(Answer(), "openai-chat")  # type: ignore[arg-type] - as much of an answer as is read
     watch = heard._watch
     assert watch is not None
     workers: list[int] = []

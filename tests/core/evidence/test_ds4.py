@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ullage.core.evidence.ds4 import CUSTOM_TYPES, Entry, read_changes
-from ullage.core.evidence.mutations import Kept, Mutation, replay
+from ullage.core.evidence.ds4 import Entry, read_changes
+from ullage.core.evidence.mutations import Kept, Kind, Mutation, replay
 from ullage.core.evidence.scopes import applicable
 
 BASE = {"schemaVersion": 1, "createdAt": 1_750_000_000_000}
@@ -28,10 +28,9 @@ def instead(entry: Entry, previous: str) -> Entry:
     return Entry(kind=entry.kind, data={**entry.data, "operation": "supersede", "previousId": previous})
 
 
-def ended(kind: str, name: str, status: str, **more: Any) -> Entry:
-    assert kind in CUSTOM_TYPES.values()
+def ended(kind: Kind, name: str, status: str, **more: Any) -> Entry:
     said = {**BASE, "createdAt": 1_750_000_000_001, "mutationId": f"end-{name}", "operation": "status"}
-    return Entry(kind=kind, data={**said, f"{kind}Id": name, "status": status, **more})  # type: ignore[arg-type]
+    return Entry(kind=kind, data={**said, f"{kind}Id": name, "status": status, **more})
 
 
 def kept(*entries: Entry, session: str = "s1", project: str | None = "/project") -> Kept:
